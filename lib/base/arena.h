@@ -10,39 +10,28 @@
 #ifndef PD_BASE_ARENA_H
 #define PD_BASE_ARENA_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Sanitizers find what is wrong with a block of malloc, and nothing here. */
-#if defined(__has_feature)
-#define PD_ARENA_HAS_FEATURE(feature) __has_feature(feature)
-#else
-#define PD_ARENA_HAS_FEATURE(feature) 0
-#endif
-#if defined(__linux__) && UINTPTR_MAX > UINT32_MAX && !defined(__SANITIZE_ADDRESS__) &&            \
-    !PD_ARENA_HAS_FEATURE(address_sanitizer) && !PD_ARENA_HAS_FEATURE(memory_sanitizer)
+/* Sanitizers, with which PD_NO_ARENA is defined, find what is wrong with a block of malloc, and nothing here. */
+#if defined(__linux__) && UINTPTR_MAX > UINT32_MAX && !defined(PD_NO_ARENA)
 #define PD_HAS_ARENA 1
 #else
 #define PD_HAS_ARENA 0
 #endif
 
-enum {
-    PD_ARENA_UNIT = 32 << 10,
-    PD_ARENA_PAGE = 64 * PD_ARENA_UNIT, /* a huge page */
-    PD_ARENA_PAGES = 128
-};
+enum { PD_ARENA_UNIT = 32 << 10, PD_ARENA_PAGE = 64 * PD_ARENA_UNIT, PD_ARENA_PAGES = 128 };
 
 /* Zero it to begin. */
 typedef struct pd_arena {
-    uint8_t *at;                    /* NULL: nothing is reserved */
+    uint8_t *map, *at;              /* what is reserved, and its first huge page */
     size_t pages;                   /* from `at` on, that are used or have been */
     uint64_t taken[PD_ARENA_PAGES]; /* a bit for each unit */
 } pd_arena;
 
 typedef enum pd_use {
     PD_USE_SPARE,  /* may never be filled */
-    PD_USE_GROWS,  /* some of it is filled later, or never */
+    PD_USE_GROWS,  /* is filled later, or partly */
     PD_USE_FILLED, /* is worth pages of its own */
 } pd_use;
 

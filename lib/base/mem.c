@@ -39,20 +39,23 @@ pprofdelta_reason pd_mem_reason(const pd_mem *mem)
 /* An account that is small has no pages, and a block that is a small part of its account adds none. */
 static void *resize(pd_mem *mem, void *old, size_t held, size_t size, pd_use use)
 {
-    if (!mem->arena)
+    if (!PD_HAS_ARENA || !mem->arena)
         return mem->allocator.resize(mem->allocator.cookie, old, size);
     uint64_t all = mem->used - held + size;
     bool is_small = all < PD_ARENA_PAGE || size < all / 32 || mem->is_tight;
-    return pd_arena_resize(mem->arena, old, held, size,
-                           use == PD_USE_FILLED && is_small ? PD_USE_GROWS : use);
+    if (use == PD_USE_FILLED && is_small)
+        use = PD_USE_GROWS;
+    return pd_arena_resize(mem->arena, old, held, size, use);
 }
 
-static pprofdelta_status set_capacity(pd_mem *mem, void *ptr, size_t *cap, size_t want, size_t size,
-                                      pd_use use, pprofdelta_error *err)
+pprofdelta_status pd_mem_reserve_for(pd_mem *mem, pd_use use, void *ptr, size_t *cap, size_t need,
+                                     size_t size, pprofdelta_error *err)
 {
     size_t bytes;
     uint64_t held = (uint64_t)*cap * size;
-    bool is_possible = !__builtin_mul_overflow(want, size, &bytes) && bytes <= PTRDIFF_MAX;
+    if (need <= *cap)
+        return PPROFDELTA_OK;
+    bool is_possible = !__builtin_mul_overflow(need, size, &bytes) && bytes <= PTRDIFF_MAX;
     if (!is_possible || bytes - held > pd_mem_left(mem))
         return pd_because(err, pd_mem_reason(mem),
                           PD_FAIL(err, PPROFDELTA_E_LIMIT, "memory", NULL,
@@ -65,26 +68,11 @@ static pprofdelta_status set_capacity(pd_mem *mem, void *ptr, size_t *cap, size_
         return PD_FAIL(err, PPROFDELTA_E_MEMORY, "memory", NULL, "no memory for %zu bytes more",
                        bytes);
     memcpy(ptr, &moved, sizeof moved);
-    *cap = want;
+    *cap = need;
     mem->used += bytes - held;
     if (mem->used > mem->peak)
         mem->peak = mem->used;
     return PPROFDELTA_OK;
-}
-
-pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
-                                 pprofdelta_error *err)
-{
-    return need <= *cap
-               ? PPROFDELTA_OK
-               : set_capacity(mem, ptr, cap, need, size, *cap ? PD_USE_GROWS : PD_USE_FILLED, err);
-}
-
-pprofdelta_status pd_mem_reserve_spare(pd_mem *mem, void *ptr, size_t *cap, size_t need,
-                                       size_t size, pprofdelta_error *err)
-{
-    return need <= *cap ? PPROFDELTA_OK
-                        : set_capacity(mem, ptr, cap, need, size, PD_USE_SPARE, err);
 }
 
 /* A 32nd more than needed, at most MOST bytes more. */
@@ -102,14 +90,14 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
     if (need <= *cap)
         return PPROFDELTA_OK;
     if (mem->is_tight)
-        return set_capacity(mem, ptr, cap, tight(need, size), size, PD_USE_GROWS, err);
+        return pd_mem_reserve_for(mem, PD_USE_GROWS, ptr, cap, tight(need, size), size, err);
     size_t want = *cap < SIZE_MAX / 2 ? *cap + *cap / 2 + 64 / size + 4 : need;
     if (want < need)
         want = need;
     /* Near the limit the geometric step may not fit where the needed size does. */
     if (want > need && (uint64_t)(want - *cap) > pd_mem_left(mem) / size)
         want = need;
-    return set_capacity(mem, ptr, cap, want, size, PD_USE_GROWS, err);
+    return pd_mem_reserve_for(mem, PD_USE_GROWS, ptr, cap, want, size, err);
 }
 
 void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size)
@@ -136,7 +124,7 @@ void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size)
     memcpy(&old, ptr, sizeof old);
     if (!old)
         return;
-    if (mem->arena)
+    if (PD_HAS_ARENA && mem->arena)
         pd_arena_release(mem->arena, old, *cap * size);
     else
         mem->allocator.release(mem->allocator.cookie, old);
@@ -167,7 +155,7 @@ void pd_mem_end(const pd_mem *mem, void *object, size_t size)
 {
     pd_mem last = *mem; /* *mem is part of the object */
     size_t cap = 1;
-    if (last.arena)
+    if (PD_HAS_ARENA && last.arena)
         pd_arena_end(last.arena);
     pd_mem_release(&last, &object, &cap, size);
 }

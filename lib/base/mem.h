@@ -47,13 +47,16 @@ static inline size_t pd_mem_roomy(const pd_mem *mem, size_t len)
 pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
                               pprofdelta_error *err);
 
-/* The same, but grows to exactly `need` elements. */
-pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
-                                 pprofdelta_error *err);
+/* The same, but grows to exactly `need` elements, which are used so. */
+pprofdelta_status pd_mem_reserve_for(pd_mem *mem, pd_use use, void *ptr, size_t *cap, size_t need,
+                                     size_t size, pprofdelta_error *err);
 
-/* The same for room that may never be filled: pages of it that are not touched should cost nothing. */
-pprofdelta_status pd_mem_reserve_spare(pd_mem *mem, void *ptr, size_t *cap, size_t need,
-                                       size_t size, pprofdelta_error *err);
+/* The same for a size that is known when the array is made. */
+static inline pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need,
+                                               size_t size, pprofdelta_error *err)
+{
+    return pd_mem_reserve_for(mem, *cap ? PD_USE_GROWS : PD_USE_FILLED, ptr, cap, need, size, err);
+}
 
 /* Shrinks *ptr to `need` elements, if it holds more; 0 releases it. If the allocator refuses, *ptr
  * and *cap are unchanged. */
@@ -69,7 +72,7 @@ void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size);
 #define PD_RESERVE(mem, list, need, err)                                                           \
     pd_mem_reserve(mem, &(list), &list##_cap, need, sizeof *(list), err)
 #define PD_RESERVE_SPARE(mem, list, need, err)                                                     \
-    pd_mem_reserve_spare(mem, &(list), &list##_cap, need, sizeof *(list), err)
+    pd_mem_reserve_for(mem, PD_USE_SPARE, &(list), &list##_cap, need, sizeof *(list), err)
 #define PD_TRIM(mem, list, need) pd_mem_trim(mem, &(list), &list##_cap, need, sizeof *(list))
 #define PD_RELEASE(mem, list)    pd_mem_release(mem, &(list), &list##_cap, sizeof *(list))
 

@@ -67,6 +67,8 @@ TEST(the_limit_is_below_the_address_space)
 
 /* ---- an account with an arena ---------------------------------------------------------------- */
 
+#if PD_HAS_ARENA
+
 enum { ARRAYS = 40, MIB = 1 << 20, STRIDE = 1021 };
 
 /* A byte in each STRIDE of them, and the last one, tells whose it is. */
@@ -117,7 +119,7 @@ static pprofdelta_status change(pd_mem *mem, array *a, rng *r)
     case 1:
         return pd_mem_reserve(mem, &a->ptr, &a->cap, size, 1, NULL);
     case 2:
-        return pd_mem_reserve_spare(mem, &a->ptr, &a->cap, size, 1, NULL);
+        return pd_mem_reserve_for(mem, PD_USE_SPARE, &a->ptr, &a->cap, size, 1, NULL);
     case 3:
         pd_mem_trim(mem, &a->ptr, &a->cap, rng_below(r, a->cap + 1), 1);
         return PPROFDELTA_OK;
@@ -170,8 +172,6 @@ TEST(arrays_do_not_touch_each_other)
     }
 }
 
-#if PD_HAS_ARENA
-
 /* What is not known to be filled gets no pages, and a small account has none. */
 TEST(blocks_of_known_size_are_packed)
 {
@@ -179,7 +179,7 @@ TEST(blocks_of_known_size_are_packed)
     pd_mem mem = mem_with(&blocks, UINT64_MAX);
     array small = {0}, spare = {0}, grown = {0}, first = {0}, second = {0}, third = {0};
     REQUIRE(!pd_mem_reserve(&mem, &small.ptr, &small.cap, MIB, 1, NULL));
-    REQUIRE(!pd_mem_reserve_spare(&mem, &spare.ptr, &spare.cap, 3 * MIB, 1, NULL));
+    REQUIRE(!pd_mem_reserve_for(&mem, PD_USE_SPARE, &spare.ptr, &spare.cap, 3 * MIB, 1, NULL));
     REQUIRE(!pd_mem_grow(&mem, &grown.ptr, &grown.cap, 3 * MIB, 1, NULL));
     CHECK(!blocks.at);
     REQUIRE(!pd_mem_reserve(&mem, &first.ptr, &first.cap, 3 * MIB, 1, NULL));
@@ -200,7 +200,6 @@ TEST(blocks_of_known_size_are_packed)
     pd_arena_end(&blocks);
 }
 
-#ifndef __SANITIZE_THREAD__ /* which maps more than there is */
 static size_t address_space(void)
 {
     size_t pages = 0;
@@ -229,7 +228,6 @@ TEST(without_address_space_arrays_fail_or_are_malloced)
     }
     CHECK(failed > 0);
 }
-#endif
 #endif
 
 /* Entries and rows are numbered with 32 bits. */
