@@ -125,8 +125,8 @@ static uint32_t attribute_of(pd_otlp *o, uint32_t first)
     }
     if (is_array)
         pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
-    return pd_otlp_attribute(o, pd_otlp_string(o, o->picks[first].label.key),
-                             pd_otlp_string(o, unit));
+    uint32_t key = pd_otlp_string(o, o->picks[first].label.key);
+    return pd_otlp_attribute(o, key, pd_otlp_string(o, unit));
 }
 
 /* The bytes of an id of a link in hexadecimal. Returns false if the text is none. */
