@@ -49,8 +49,8 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     begin_collected(b, &b->outgoing, o.types_len);
     begin_collected(b, &b->gathering, o.types_len);
     pprofdelta_status status = pd_outline_set(&b->outline, &b->mem, &o, err);
-    b->life.is_tables = pd_encoder_makes_tables(&b->outline.encoder);
-    b->compressor.compression = b->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
+    b->compressor.compression =
+        pd_encoder_makes_tables(&b->outline.encoder) ? PPROFDELTA_PLAIN : o.compression;
     b->outline.pid = getpid();
     if (status) {
         pprofdelta_builder_free(b);

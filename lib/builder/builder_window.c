@@ -90,9 +90,11 @@ pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdel
                                            pprofdelta_builder_report *report, pprofdelta_error *err)
 {
     pprofdelta_builder_report done;
+    pprofdelta_sink own;
     uint64_t ticket;
     if (report)
         PD_TRY(pd_result_check(report, err));
+    sink = pd_encoder_sink(&b->outline.encoder, sink, &own);
     pd_lock_take(&b->work);
     pprofdelta_status status = pd_life_write(&b->life, sink, &ticket, err);
     if (!status)

@@ -486,11 +486,13 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
                                           pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
+    pprofdelta_sink own;
     pd_bytes out;
     uint64_t written;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    PD_TRY(pd_sink_check(sink, pd->life.is_tables, err));
+    sink = pd_encoder_sink(&pd->encoder, sink, &own);
+    PD_TRY(pd_sink_check(sink, err));
     if (!a->is_waiting)
         return pd_refuse(err, "the sum has no profile yet");
     a->is_over = true;

@@ -47,8 +47,8 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->rules.may_be_absent = (o.flags & PPROFDELTA_ABSENT_TYPES) != 0;
     pd->id = o.id ? o.id : pd_random_id(pd);
     pd->encoder.format = o.format;
-    pd->life.is_tables = pd_encoder_makes_tables(&pd->encoder);
-    pd->compressor.compression = pd->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
+    pd->compressor.compression =
+        pd_encoder_makes_tables(&pd->encoder) ? PPROFDELTA_PLAIN : o.compression;
     pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
     pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};

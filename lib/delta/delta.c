@@ -236,16 +236,18 @@ pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len
 pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
+    pprofdelta_sink own;
     uint64_t ticket;
     if (report)
         PD_TRY(pd_result_check(report, err));
+    sink = pd_encoder_sink(&pd->encoder, sink, &own);
     PD_TRY(pd_life_write(&pd->life, sink, &ticket, err));
     if (!pd->is_made && pd_is_negative(pd) && !pd->is_from_base)
         return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
                               "first");
     if (!pd->is_made)
         PD_TRY(pd_context_call(pd, make_window, NULL, err));
-    else if (pd->life.is_tables) /* the sink has them */
+    else if (pd_encoder_makes_tables(&pd->encoder)) /* the sink may have them */
         PD_TRY(pd_output_encode(pd, &pd->encoded, err));
     pd->is_made = true;
     pprofdelta_status status =

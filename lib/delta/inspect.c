@@ -207,7 +207,9 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                                              const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pprofdelta *pd = profile->pd;
-    PD_TRY(pd_sink_check(sink, pd->life.is_tables, err));
+    pprofdelta_sink own;
+    sink = pd_encoder_sink(&pd->encoder, sink, &own);
+    PD_TRY(pd_sink_check(sink, err));
     pd_input *cur = &pd->cur;
     pd_bytes out;
     uint64_t written;

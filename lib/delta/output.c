@@ -256,7 +256,7 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofd
 {
     const pd_input *cur = &pd->cur;
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    if (pd->life.is_tables)
+    if (pd_encoder_makes_tables(&pd->encoder))
         pd_encoder_sums(&pd->encoder, pd->model.types_len, written);
     else
         PD_TRY(read_back(pd, written, err));

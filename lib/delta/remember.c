@@ -48,7 +48,7 @@ static int life_source_read(void *cookie, void *buf, size_t len, size_t *got)
     const life_source *s = cookie;
     uint64_t ticket = pd_life_sink_begin(s->life);
     int failed = s->source->read(s->source->cookie, buf, len, got);
-    return !pd_life_sink_end(s->life, ticket, NULL) || failed;
+    return !pd_life_sink_end(s->life, ticket) || failed;
 }
 
 pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,

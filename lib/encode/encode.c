@@ -1,6 +1,5 @@
 #include "encode/otlp.h"
 
-#include "base/life.h"
 #include "base/sum.h"
 #include "base/utf8.h"
 
@@ -25,10 +24,26 @@ pprofdelta_status pd_encode(pd_encoder *e, pd_model *m, const pd_model_header *h
     return PPROFDELTA_OK;
 }
 
+static int hand_tables(void *cookie, const void *data, size_t len)
+{
+    const pprofdelta_sink *sink = cookie;
+    (void)len;
+    return sink->tables(sink->cookie, (pprofdelta_tables *)data);
+}
+
+const pprofdelta_sink *pd_encoder_sink(const pd_encoder *e, const pprofdelta_sink *sink,
+                                       pprofdelta_sink *own)
+{
+    if (!sink || !pd_encoder_makes_tables(e))
+        return sink;
+    *own = (pprofdelta_sink){.write = sink->tables ? hand_tables : NULL, .cookie = (void *)sink};
+    return own;
+}
+
 void pd_encoder_release(pd_encoder *e, pd_mem *mem)
 {
     pd_buffer_release(mem, &e->out);
-    pd_handed_release(&e->tables);
+    pd_tables_drop(&e->tables);
 }
 
 /* ---- the resource ------------------------------------------------------------------------------- */

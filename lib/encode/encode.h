@@ -55,6 +55,10 @@ static inline bool pd_encoder_has_attributes(const pd_encoder *encoder)
 pprofdelta_status pd_encode(pd_encoder *encoder, pd_model *model, const pd_model_header *header,
                             pd_bytes *out);
 
+/* The sink that is called with what is encoded: the caller's, or for tables *own, which calls its `tables`. */
+const pprofdelta_sink *pd_encoder_sink(const pd_encoder *encoder, const pprofdelta_sink *sink,
+                                       pprofdelta_sink *own);
+
 /* Tables that were not moved: adds up the value columns. */
 void pd_encoder_sums(const pd_encoder *encoder, size_t types, pprofdelta_sum *sums);
 
@@ -74,5 +78,8 @@ pprofdelta_status pd_encode_otlp(pd_encoder *encoder, const pd_model *model,
                                  const pd_model_header *header);
 pprofdelta_status pd_encode_tables(pd_encoder *encoder, const pd_model *model,
                                    const pd_model_header *header, uint64_t *size);
+
+/* Releases the tables that were not moved. */
+void pd_tables_drop(pprofdelta_tables *tables);
 
 #endif

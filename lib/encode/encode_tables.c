@@ -13,7 +13,6 @@
 #include "encode/arrow.h"
 #include "encode/encode.h"
 
-#include "base/life.h"
 #include "base/sum.h"
 #include "base/utf8.h"
 #include "profile/identity.h"
@@ -589,11 +588,27 @@ static void release(table_maker *t, pd_mem *mem)
     }
 }
 
+static void drop_table(pprofdelta_table *table)
+{
+    if (table->schema.release)
+        table->schema.release(&table->schema);
+    if (table->array.release)
+        table->array.release(&table->array);
+}
+
+void pd_tables_drop(pprofdelta_tables *tables)
+{
+    drop_table(&tables->samples);
+    drop_table(&tables->stacks);
+    drop_table(&tables->locations);
+    drop_table(&tables->functions);
+}
+
 pprofdelta_status pd_encode_tables(pd_encoder *e, const pd_model *m, const pd_model_header *h,
                                    uint64_t *size)
 {
     table_maker t = {.model = m, .w = m->writer, .a = {.err = m->writer.err}};
-    pd_handed_release(&e->tables);
+    pd_tables_drop(&e->tables);
     e->tables = (pprofdelta_tables){.size = sizeof e->tables};
     pd_mem_init(&t.a.mem, e->has_lasting_malloc ? NULL : &m->writer.mem->allocator,
                 pd_mem_left(m->writer.mem));
@@ -601,7 +616,7 @@ pprofdelta_status pd_encode_tables(pd_encoder *e, const pd_model *m, const pd_mo
     release(&t, m->writer.mem);
     pprofdelta_status status = t.w.status ? t.w.status : t.a.status;
     if (status)
-        pd_handed_release(&e->tables);
+        pd_tables_drop(&e->tables);
     *size = t.a.mem.used;
     return status;
 }

@@ -192,9 +192,8 @@ pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
     pd_mem_init(&writer->mem, &allocator, o->max_export);
     writer->encoder.format = o->format;
     writer->encoder.has_lasting_malloc = true;
-    heap->export.life.is_tables = pd_encoder_makes_tables(&writer->encoder);
     writer->compressor.compression =
-        heap->export.life.is_tables ? PPROFDELTA_PLAIN : o->compression;
+        pd_encoder_makes_tables(&writer->encoder) ? PPROFDELTA_PLAIN : o->compression;
     /* Most batches are small. To begin gzip's level 2, the default for whole profiles, takes twice
      * as long as to make such a batch. */
     writer->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
@@ -271,9 +270,11 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
                                         const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pd_life *life = &heap->export.life;
+    pprofdelta_sink own;
     uint64_t ticket;
     if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
         return pd_refuse(err, "inuse is not one of pprofdelta_heap_inuse");
+    sink = pd_encoder_sink(&heap->writer.encoder, sink, &own);
     uint64_t loads = pd_places_loads(&heap->writer.places); /* a fork waits for `exporting` */
     PD_TRY(pd_export_enter(heap, err));
     heap->writer.loads = loads;

@@ -18,7 +18,7 @@
  *     pprofdelta_sink sink = {.tables = take, .cookie = &mine};
  *
  * Ownership
- *   - The library releases what was not moved when `tables` has returned, whatever it returned.
+ *   - The library releases what was not moved when the next profile is written, or when the object is freed.
  *   - What was moved is the caller's until the caller calls its release. It stays valid after the object
  *     that made it was freed. Different threads may release different tables at the same time.
  *   - Its memory was allocated with the allocator of the object, which must still work then; NULL is malloc.

@@ -113,8 +113,8 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     pprofdelta_status status = set_types(r, o.types, o.types_len, err);
     if (!status)
         status = pd_outline_set(&r->outline, &r->mem, &shared, err);
-    r->life.is_tables = pd_encoder_makes_tables(&r->outline.encoder);
-    r->compressor.compression = r->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
+    r->compressor.compression =
+        pd_encoder_makes_tables(&r->outline.encoder) ? PPROFDELTA_PLAIN : o.compression;
     if (status) {
         pprofdelta_recorder_free(r);
         return status;

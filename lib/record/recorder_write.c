@@ -177,9 +177,11 @@ pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofd
                                             pprofdelta_report *report, pprofdelta_error *err)
 {
     pprofdelta_report done;
+    pprofdelta_sink own;
     uint64_t ticket;
     if (report)
         PD_TRY(pd_result_check(report, err));
+    sink = pd_encoder_sink(&r->outline.encoder, sink, &own);
     PD_TRY(pd_life_write(&r->life, sink, &ticket, err));
     r->is_full = true;
     if (r->trouble.status && err)
