@@ -2,6 +2,8 @@
  * through the message view; what counts once; what is refused. */
 #include "sum_scene.h"
 
+#include "otlp_form.h"
+
 /* ---- A naive merge --------------------------------------------------------------------------- */
 
 /* A delta: its window by the text of the stamp, and what it counts. */
@@ -142,6 +144,12 @@ TEST(a_merge_is_the_naive_one_in_every_order)
                 continue;
             check_merge(&f, out, seed);
             merged++;
+            options.format = PPROFDELTA_OTLP;
+            if (!sum_up(&f.arena, &options, bytes, f.len, &out, NULL)) {
+                const char *wrong = otlp_form_wrong_bytes(&f.arena, out.ptr, out.len);
+                AGREE(seed, wrong);
+            }
+            options.format = PPROFDELTA_PPROF;
         }
     }
     CHECK(merged > range.to - range.from);
