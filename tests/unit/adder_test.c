@@ -259,25 +259,6 @@ TEST(a_sum_names_the_main_mapping_as_the_last_profile_does)
 
 /* ---- Errors ---------------------------------------------------------------------------------- */
 
-TEST(calls_out_of_order_are_refused)
-{
-    ENDS(arena_free) arena a = {0};
-    pprofdelta_adder *adder;
-    collector c = {.bytes = buf_begin(&a)};
-    pprofdelta_sink sink = collector_sink(&c);
-    buf one = window_bytes(&a, (window){.to = 10});
-    pprofdelta_adder_free(NULL);
-    REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_adder_add(adder, "\xff", 1, NULL, NULL) != PPROFDELTA_OK);
-    CHECK(pprofdelta_adder_add(adder, one.ptr, one.len, NULL, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_adder_finish(adder, NULL, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_OK && c.bytes.len);
-    CHECK(pprofdelta_adder_add(adder, one.ptr, one.len, NULL, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_E_USAGE);
-    pprofdelta_adder_free(adder);
-}
-
 TEST(other_types_and_invalid_stamps_are_refused)
 {
     static const char *const cases[][4] = {

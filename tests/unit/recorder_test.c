@@ -9,22 +9,6 @@
 
 /* ---- Symbols --------------------------------------------------------------------------------- */
 
-/* The numbers of an interpreter's frames are no addresses. */
-TEST(numbers_without_a_mapping_are_known_by_their_lines)
-{
-    for (int has_mappings = 0; has_mappings < 2; has_mappings++) {
-        ENDS(record_end) record_scene s;
-        record_begin(&s);
-        s.options.flags ^= has_mappings ? PPROFDELTA_NO_MAPPINGS : 0;
-        record(&s, "a b", 0, "1 1 0 0");
-        CHECK_STR(record_window(&s), "a;b 1 1 0 0");
-        REQUIRE(s.out.view && s.out.view->n_location == 2);
-        for (size_t i = 0; i < 2; i++)
-            CHECK(!s.out.view->location[i]->address && !s.out.view->location[i]->mapping_id);
-        CHECK(s.report.by_lines == 2 && s.report.by_address == 0);
-    }
-}
-
 static void name_native(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     static const pprofdelta_frame frame = {.name = "native", .filename = "native.c", .line = 3};
@@ -52,34 +36,6 @@ TEST(addresses_in_a_mapping_stay)
     CHECK(s.report.by_lines == 0 && s.report.by_address == 2);
 }
 
-/* Of two processes, the second calls another function by the same number. */
-TEST(equal_numbers_of_two_processes_are_two_places)
-{
-    ENDS(record_end) record_scene a, b;
-    record_begin(&a);
-    record_begin(&b);
-    a.options.flags |= PPROFDELTA_NO_STAMP;
-    b.options.flags |= PPROFDELTA_NO_STAMP;
-    record(&a, "foo", 0, "100 100 0 0");
-    record(&b, "bar", 0, "150 150 0 0");
-    CHECK_STR(record_window(&a), "foo 100 100 0 0");
-    CHECK_STR(record_window(&b), "bar 150 150 0 0");
-    CHECK(a.rows[0].stack[0] == b.rows[0].stack[0]);
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
-    options.compression = PPROFDELTA_PLAIN;
-    ENDS(context_end) pprofdelta *pd = NULL;
-    collector c = {.bytes = buf_begin(&a.arena)};
-    pprofdelta_sink sink = collector_sink(&c);
-    reading r;
-    REQUIRE(pprofdelta_new(&options, NULL, &pd, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_base(pd, a.bytes.ptr, a.bytes.len, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_window(pd, b.bytes.ptr, b.bytes.len, &sink, NULL, NULL) == PPROFDELTA_OK);
-    REQUIRE(reading_make(&a.arena, c.bytes.ptr, c.bytes.len, &r) == PPROFDELTA_OK);
-    REQUIRE(r.view->n_sample == 2); /* bar came, foo is gone */
-    CHECK(r.view->sample[0]->value[0] == 150 && r.view->sample[1]->value[0] == -100);
-}
-
 /* Two numbers, one line: one location, and one sample where nothing else tells them apart. */
 TEST(numbers_with_the_same_lines_are_one_place)
 {
@@ -104,46 +60,6 @@ TEST(numbers_with_the_same_lines_are_one_place)
 
 /* ---- Restarts -------------------------------------------------------------------------------- */
 
-/* 100, then 30 after a restart, then 150: what happened is 150, whichever way the window of the 30
- * was lost. */
-TEST(a_restart_that_is_told_holds_until_commit)
-{
-    enum { ABANDONED, SINK, LACKING_A_RECORD, NO_MEMORY, WAYS };
-    static const pprofdelta_on_reset modes[] = {
-        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP};
-    for (int way = 0; way < WAYS * 3; way++) {
-        ENDS(record_end) record_scene s;
-        record_begin(&s);
-        s.options.on_reset = modes[way / WAYS];
-        record(&s, "a", 0, "100 100 0 0");
-        CHECK_STR(record_window(&s), "a 100 100 0 0");
-        CHECK_STR(record_window(&s), "");
-        pprofdelta_recording look = {.time_nanos = 2500, .restarted = 1};
-        pprofdelta_record bad = {.values = NULL};
-        collector refusing = {.bytes = buf_begin(&s.arena), .fail_at = 1};
-        pprofdelta_sink no = collector_sink(&refusing);
-        record_set(&s, 0, "30 30 0 0");
-        s.memory.fail_at = way % WAYS == NO_MEMORY ? s.memory.calls + 1 : 0;
-        if (way % WAYS == NO_MEMORY) /* a window whose entries get carries */
-            look.period = 512;
-        pprofdelta_status status = pprofdelta_recorder_begin(s.recorder, &look, &s.err);
-        CHECK(status == (way % WAYS == NO_MEMORY ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
-        s.memory.fail_at = 0;
-        if (!status)
-            CHECK(pprofdelta_recorder_add(s.recorder, &s.rows[0], &s.err) == PPROFDELTA_OK);
-        if (way % WAYS == LACKING_A_RECORD)
-            CHECK(pprofdelta_recorder_add(s.recorder, &bad, &s.err) == PPROFDELTA_E_USAGE);
-        if (way % WAYS == SINK)
-            CHECK(pprofdelta_recorder_write(s.recorder, &no, NULL, &s.err) == PPROFDELTA_E_SINK);
-        pprofdelta_recorder_abandon(s.recorder);
-        record_set(&s, 0, "150 150 0 0");
-        CHECK_STR(record_window(&s), "a 150 150 0 0");
-        CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED && s.report.from_nanos == 2000);
-        CHECK_STR(record_next(&s, 0, "151 151 0 0"), "a 1 1 0 0"); /* and ends with it */
-        CHECK(s.report.restart == PPROFDELTA_RESTART_NONE);
-    }
-}
-
 TEST(wrong_use_is_refused)
 {
     const pprofdelta_value_type gauge = {"size", "bytes", 0};
@@ -157,21 +73,8 @@ TEST(wrong_use_is_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK(pprofdelta_recorder_new(&bad[i], NULL, &r, NULL) == PPROFDELTA_E_USAGE && !r);
     REQUIRE(pprofdelta_recorder_new(NULL, NULL, &r, NULL) == PPROFDELTA_OK);
-    collector c = {.calls = 0};
-    pprofdelta_sink sink = collector_sink(&c);
-    pprofdelta_error err = {0};
-    int64_t values[4] = {1, 1, 1, 1};
-    pprofdelta_record record = {.values = values};
-    CHECK(pprofdelta_recorder_add(r, &record, &err) == PPROFDELTA_E_USAGE && *err.text);
-    pprofdelta_recording look = {.fraction = 2};
-    CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
-    look.fraction = NAN;
-    CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_recorder_begin(r, NULL, NULL) == PPROFDELTA_OK);
-    record.depth = 3;
-    CHECK(pprofdelta_recorder_add(r, &record, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_recorder_write(r, &sink, NULL, &err) == PPROFDELTA_E_USAGE && !c.calls);
-    pprofdelta_recorder_abandon(r);
+    CHECK(pprofdelta_recorder_begin(r, &(pprofdelta_recording){.fraction = NAN}, NULL) ==
+          PPROFDELTA_E_USAGE);
     pprofdelta_recorder_free(r);
     pprofdelta_recorder_free(NULL);
 }

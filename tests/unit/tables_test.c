@@ -10,8 +10,6 @@
 #include "pprofdelta_record.h"
 #include "encode/arrow.h"
 
-#include <dirent.h>
-
 /* A window in both formats. */
 typedef struct both {
     pprofdelta *pprof, *tables;
@@ -115,45 +113,6 @@ TEST(windows_say_what_pprof_says)
     }
 }
 
-TEST(ids_are_the_same_wherever_the_program_is_loaded)
-{
-    static const char *const files[] = {"valid/heap.1.pb.gz",  "valid/heap.2.pb.gz",
-                                        "valid/mutex.1.pb.gz", "valid/mutex.2.pb.gz",
-                                        "valid/block.1.pb.gz", "valid/block.2.pb.gz"};
-    ENDS(arena_free) arena a = {0};
-    ENDS(both_end) both b = {0};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        pprofdelta_status status;
-        pprofdelta_free(b.pprof);
-        pprofdelta_free(b.tables);
-        both_begin(&b, (pprofdelta_options)PPROFDELTA_OPTIONS_INIT, &a); /* the ids stay */
-        const char *wrong = both_window(&b, &a, testdata_file(&a, files[i]), &status);
-        CHECK_MSG(!wrong && !status, "%s: %s", files[i], wrong);
-    }
-}
-
-TEST(hostile_profiles_give_no_tables)
-{
-    ENDS(arena_free) arena a = {0};
-    DIR *folder = opendir(PD_TESTDATA "/hostile");
-    size_t refused = 0;
-    REQUIRE(folder);
-    for (const struct dirent *entry; (entry = readdir(folder));) {
-        ENDS(both_end) both b = {0};
-        char name[512];
-        pprofdelta_status status;
-        snprintf(name, sizeof name, "hostile/%s", entry->d_name);
-        buf profile = testdata_file(&a, name);
-        both_begin(&b, (pprofdelta_options)PPROFDELTA_OPTIONS_INIT, &a);
-        if (!profile.len)
-            continue;
-        const char *wrong = both_window(&b, &a, profile, &status);
-        CHECK_MSG(!wrong, "%s: %s", name, wrong);
-        refused += status != PPROFDELTA_OK;
-    }
-    closedir(folder);
-    CHECK(refused > 20);
-}
 /* ---- the other doors --------------------------------------------------------------------------- */
 
 static pprofdelta_status build_window(pprofdelta_format format, const pprofdelta_sink *sink)
