@@ -40,24 +40,6 @@ static buf two_stacks_look(two_stacks *p, int64_t count)
     return build_bytes(&p->b);
 }
 
-/* Who prints an error prints no escape sequence of a profile. */
-TEST(an_error_quotes_no_control_character)
-{
-    ENDS(two_stacks_end) two_stacks p;
-    two_stacks_begin(&p);
-    ENDS(scene_end) scene s;
-    scene_begin(&s, NULL);
-    scene_base(&s, two_stacks_look(&p, 10));
-    p.b.m.types[0].type = "evil\x1b[31m\xc2\x9b\xe2\x80\xae\xff";
-    buf cur = two_stacks_look(&p, 20);
-    collector out = {0};
-    const pprofdelta_sink sink = collector_sink(&out);
-    pprofdelta_error err = {0};
-    CHECK(pprofdelta_window(s.pd, cur.ptr, cur.len, &sink, NULL, &err) == PPROFDELTA_E_MISMATCH);
-    CHECK_MSG(strstr(err.text, "evil\\x1b[31m\\xc2\\x9b\\xe2\\x80\\xae\\xff/count"), "%s",
-              err.text);
-}
-
 /* ---- Options and arguments ------------------------------------------------------------------- */
 
 static pprofdelta_status try_options(const pprofdelta_options *options)
