@@ -1,6 +1,7 @@
 /* Tables compared with the pprof output of the same windows, on every door; who owns them; and what cannot be
- * written. */
+ * written. Every door also writes a request, of which the form is checked. */
 #include "delta_stage.h"
+#include "otlp_form.h"
 #include "otlp_model.h"
 #include "seeds.h"
 #include "table_reader.h"
@@ -218,13 +219,16 @@ TEST(each_door_hands_over_what_it_writes)
     stack[0] = (uint64_t)(uintptr_t)stack;
     stack[1] = (uint64_t)(uintptr_t)added_up;
     for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
-        collector bytes = {.bytes = buf_begin(&a)};
+        collector bytes = {.bytes = buf_begin(&a)}, request = {.bytes = buf_begin(&a)};
         table_mail mail = {0}, refusing = {.answer = 1};
         pprofdelta_sink sink = collector_sink(&bytes), tables = table_sink(&mail),
-                        no = table_sink(&refusing);
+                        no = table_sink(&refusing), otlp = collector_sink(&request);
         CHECK(!doors[i](PPROFDELTA_PPROF, &sink) && !doors[i](PPROFDELTA_TABLES, &tables));
         const char *wrong = tables_differ(&a, &ids, bytes.bytes, &mail.got);
         CHECK_MSG(!wrong && mail.calls == 1, "door %zu: %s", i, wrong);
+        CHECK(!doors[i](PPROFDELTA_OTLP, &otlp));
+        wrong = otlp_form_wrong_bytes(&a, request.bytes.ptr, request.bytes.len);
+        CHECK_MSG(!wrong, "door %zu: %s", i, wrong);
         CHECK(doors[i](PPROFDELTA_TABLES, &no) == PPROFDELTA_E_SINK);
         CHECK(doors[i](PPROFDELTA_TABLES, &sink) == PPROFDELTA_E_USAGE);
         CHECK(doors[i](PPROFDELTA_PPROF, &tables) == PPROFDELTA_E_USAGE);
