@@ -31,8 +31,7 @@ static pd_ended *cells[MOST_ELEMENTS];
 static uint32_t sites_len, cells_len;
 
 static const pprofdelta_heap_options plain = {.size = sizeof plain,
-                                              .flags =
-                                                  PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_AGES,
+                                              .flags = PPROFDELTA_HEAP_AGES,
                                               .id = 7,
                                               .started_nanos = 1,
                                               .compression = PPROFDELTA_PLAIN,

@@ -9,6 +9,22 @@
 
 /* ---- Symbols --------------------------------------------------------------------------------- */
 
+/* The numbers of an interpreter's frames are no addresses. */
+TEST(numbers_without_a_mapping_are_known_by_their_lines)
+{
+    for (int has_mappings = 0; has_mappings < 2; has_mappings++) {
+        ENDS(record_end) record_scene s;
+        record_begin(&s);
+        s.options.flags ^= has_mappings ? PPROFDELTA_NO_MAPPINGS : 0;
+        record(&s, "a b", 0, "1 1 0 0");
+        CHECK_STR(record_window(&s), "a;b 1 1 0 0");
+        REQUIRE(s.out.view && s.out.view->n_location == 2);
+        for (size_t i = 0; i < 2; i++)
+            CHECK(!s.out.view->location[i]->address && !s.out.view->location[i]->mapping_id);
+        CHECK(s.report.by_lines == 2 && s.report.by_address == 0);
+    }
+}
+
 static void name_native(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     static const pprofdelta_frame frame = {.name = "native", .filename = "native.c", .line = 3};
@@ -73,8 +89,21 @@ TEST(wrong_use_is_refused)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK(pprofdelta_recorder_new(&bad[i], NULL, &r, NULL) == PPROFDELTA_E_USAGE && !r);
     REQUIRE(pprofdelta_recorder_new(NULL, NULL, &r, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_recorder_begin(r, &(pprofdelta_recording){.fraction = NAN}, NULL) ==
-          PPROFDELTA_E_USAGE);
+    collector c = {.calls = 0};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_error err = {0};
+    int64_t values[4] = {1, 1, 1, 1};
+    pprofdelta_record record = {.values = values};
+    CHECK(pprofdelta_recorder_add(r, &record, &err) == PPROFDELTA_E_USAGE && *err.text);
+    pprofdelta_recording look = {.fraction = 2};
+    CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
+    look.fraction = NAN;
+    CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_recorder_begin(r, NULL, NULL) == PPROFDELTA_OK);
+    record.depth = 3;
+    CHECK(pprofdelta_recorder_add(r, &record, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_recorder_write(r, &sink, NULL, &err) == PPROFDELTA_E_USAGE && !c.calls);
+    pprofdelta_recorder_abandon(r);
     pprofdelta_recorder_free(r);
     pprofdelta_recorder_free(NULL);
 }
