@@ -222,6 +222,7 @@ static const struct {
     {F, "1/2 1|2/2 10", "two states", PPROFDELTA_REASON_TWO_TARGETS},
     {F, "1f1 1|2f1 10", "two processes", PPROFDELTA_REASON_TWO_TARGETS},
     {0, "1/2 9223372036854775807|1/3 1", "64 bits", 0},
+    {F, "1/2 9223372036854775807|1/5 1", "64 bits", 0},
     {F, "1/2 1|1/5 10", "11 20", 0},
     {F, "1/2 1|1/5 10|1/3 1", "comes after window 5", PPROFDELTA_REASON_WINDOW_LATE},
     {F, "1/2 1|0 10|1/2 1", "", 0},
