@@ -100,6 +100,7 @@ TEST(wrong_use_is_refused)
     look.fraction = NAN;
     CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_recorder_begin(r, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_recorder_add(r, NULL, NULL) == PPROFDELTA_E_USAGE);
     record.depth = 3;
     CHECK(pprofdelta_recorder_add(r, &record, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_recorder_write(r, &sink, NULL, &err) == PPROFDELTA_E_USAGE && !c.calls);
