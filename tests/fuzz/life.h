@@ -36,7 +36,7 @@ typedef struct death {
 
 /* A realloc under way. */
 typedef struct hand {
-    pprofdelta_heap_realloc held;
+    pprofdelta_heap_realloc held, freed; /* freed: a copy of the last one that was */
     truth was;
     bool is_full;
 } hand;
@@ -258,13 +258,15 @@ static inline void begin_realloc(trial *t, size_t slot, hand *h)
     truth *of = &t->slots[slot];
     if (h->is_full)
         return;
-    *h = (hand){.was = *of, .is_full = of->state == LIVE};
+    *h = (hand){.was = *of, .is_full = of->state == LIVE, .freed = h->freed};
     require(pprofdelta_heap_realloc_begin(t->heap, pointer(slot), &h->held) == h->is_full);
     int64_t bytes = 0;
     for (size_t i = 0; i < of->len && h->is_full; i++)
         bytes += of->pieces[i].weight.bytes;
     require(!h->is_full || h->held.bytes == bytes);
     of->state = NONE;
+    pprofdelta_heap_realloc freed = h->freed; /* this one may have its element now */
+    pprofdelta_heap_realloc_end(t->heap, &freed, NULL, 0, 0);
 }
 
 /* How the shares of several pieces are rounded depends on which of them were joined. */
@@ -285,6 +287,7 @@ static inline void end_realloc(trial *t, hand *h, size_t slot, bool stands)
     truth *of = &t->slots[slot];
     size_t before = 4, after = h->was.len == 1 ? slot % 5 : 4;
     h->is_full = false;
+    h->freed = stands ? (pprofdelta_heap_realloc){.held = 0} : h->held;
     pprofdelta_heap_realloc_end(t->heap, &h->held, stands ? pointer(slot) : NULL, before, after);
     pprofdelta_heap_realloc_end(t->heap, &h->held, NULL, 0, 0); /* once more is once too often */
     if (!stands) {

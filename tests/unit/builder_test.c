@@ -88,6 +88,7 @@ TEST(wrong_use_is_refused)
     CHECK(pprofdelta_sample_push_frame(NULL, NULL, 0) == PPROFDELTA_E_MEMORY);
     CHECK(pprofdelta_sample_push_label(NULL, NULL) == PPROFDELTA_E_MEMORY);
     CHECK(pprofdelta_sample_add(NULL, NULL) == PPROFDELTA_E_MEMORY);
+    pprofdelta_builder_free(NULL);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */

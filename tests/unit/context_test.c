@@ -40,24 +40,6 @@ static buf two_stacks_look(two_stacks *p, int64_t count)
     return build_bytes(&p->b);
 }
 
-/* Who prints an error prints no escape sequence of a profile. */
-TEST(an_error_quotes_no_control_character)
-{
-    ENDS(two_stacks_end) two_stacks p;
-    two_stacks_begin(&p);
-    ENDS(scene_end) scene s;
-    scene_begin(&s, NULL);
-    scene_base(&s, two_stacks_look(&p, 10));
-    p.b.m.types[0].type = "evil\x1b[31m\xc2\x9b\xe2\x80\xae\xff";
-    buf cur = two_stacks_look(&p, 20);
-    collector out = {0};
-    const pprofdelta_sink sink = collector_sink(&out);
-    pprofdelta_error err = {0};
-    CHECK(pprofdelta_window(s.pd, cur.ptr, cur.len, &sink, NULL, &err) == PPROFDELTA_E_MISMATCH);
-    CHECK_MSG(strstr(err.text, "evil\\x1b[31m\\xc2\\x9b\\xe2\\x80\\xae\\xff/count"), "%s",
-              err.text);
-}
-
 /* ---- Options and arguments ------------------------------------------------------------------- */
 
 static pprofdelta_status try_options(const pprofdelta_options *options)
@@ -76,10 +58,14 @@ static pprofdelta_status try_options(const pprofdelta_options *options)
 
 TEST(options_are_checked)
 {
+    enum { CASES = 19 };
     static const char *const names[] = {"x"};
-    pprofdelta_options o[14];
-    for (size_t i = 0; i < 14; i++)
+    static const pprofdelta_attribute no_key = {"", "x"}, null_key = {NULL, "x"};
+    pprofdelta_options o[CASES];
+    for (size_t i = 0; i < CASES; i++) {
         o[i] = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
+        o[i].format = i > 14 ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    }
     o[0].size = 0;
     o[1].size = sizeof(size_t) - 1;
     o[2].size = SIZE_MAX;
@@ -94,7 +80,12 @@ TEST(options_are_checked)
     o[11].level = 10;
     o[12].counters_len = 1;
     o[13].gauges_len = 1;
-    for (size_t i = 0; i < 14; i++)
+    o[14].format = (pprofdelta_format)3;
+    o[15].resource_weak = 1;
+    o[16].resource_len = o[17].resource_len = o[18].resource_len = 1;
+    o[17].resource = &no_key;
+    o[18].resource = &null_key;
+    for (size_t i = 0; i < CASES; i++)
         CHECK_MSG(try_options(&o[i]) == PPROFDELTA_E_USAGE, "case %zu", i);
     pprofdelta_options good = PPROFDELTA_OPTIONS_INIT;
     good.counters = good.gauges = names;
@@ -290,6 +281,8 @@ TEST(each_allocation_for_a_profile_or_a_request_may_fail)
         options.compression = PPROFDELTA_PLAIN;
         options.id = 1;
         options.format = way % 2 ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+        options.resource = &(const pprofdelta_attribute){"service.name", "app"};
+        options.resource_len = (size_t)(way % 2);
         buf looks[2];
         for (int i = 0; i < 2; i++) {
             buf look = two_stacks_look(&p, 10 + i);

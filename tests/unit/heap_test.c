@@ -159,36 +159,6 @@ TEST(a_crowd_in_one_kilobyte_is_still_found)
     }
 }
 
-TEST(realloc_ends_one_way_or_the_other)
-{
-    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
-    pprofdelta_heap_realloc r = {0}, other;
-    CHECK(!pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r) && r.held == 0);
-    CHECK(track(heap, 1));
-    CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
-    CHECK(stats_of(heap).live == 1); /* counts until it is known to be gone */
-    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
-    CHECK(!pprofdelta_heap_untrack(heap, live_pointer(1)));
-    CHECK(!pprofdelta_heap_realloc_begin(heap, live_pointer(1), &other));
-    CHECK(r.bytes == 100);
-    pprofdelta_heap_realloc_end(heap, &r, live_pointer(1), 0, 0);
-    CHECK(pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
-    CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
-    /* Somebody else is given the old block before realloc has returned. */
-    CHECK(track(heap, 1) && stats_of(heap).live == 2 && stats_of(heap).replaced == 0);
-    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
-    CHECK(stats_of(heap).live == 1);
-    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0); /* once is enough */
-    pprofdelta_heap_realloc_end(heap, &r, live_pointer(1), 0, 0);
-    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, live_pointer(1)));
-    CHECK(track(heap, 3) && pprofdelta_heap_realloc_begin(heap, live_pointer(3), &r));
-    other = r;
-    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
-    CHECK(track(heap, 4)); /* in the same element, in another life */
-    pprofdelta_heap_realloc_end(heap, &other, NULL, 0, 0);
-    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, live_pointer(4)));
-}
-
 static int drop_second(void *cookie, pprofdelta_heap_event *event)
 {
     CHECK(event->depth == 4 && memcmp(event->stack, a_stack, sizeof a_stack) == 0);

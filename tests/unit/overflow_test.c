@@ -1,6 +1,6 @@
 /* Values at the ends of 64 bits, on every door: a sum, a difference or an unsampled value that does not fit is refused
- * or left out and counted. Nothing wraps. */
-#include "sum_scene.h"
+ * or left out and counted. Nothing wraps. merge_test.c has sums and merges. */
+#include "../support/test.h"
 
 #include "live.h"
 #include "pprofdelta_profile.h"
@@ -67,28 +67,6 @@ TEST(the_base_and_the_first_window)
     CHECK_STR(err.field, "sample.value");
     CHECK_STR(scene_window(&s, bytes), "[too large]");
     CHECK_STR(scene_window(&s, profile_of(&s.arena, one, 1, 1000)), "leaf;main 1 1");
-}
-
-TEST(sums_and_merges)
-{
-    static const char *const stamps[] = {
-        "pprofdelta: delta from=1000 to=2000 seq=2 attempt=1 acked=1 id=00000000000000aa",
-        "pprofdelta: delta from=1000 to=2000 seq=2 attempt=1 acked=1 id=00000000000000bb"};
-    ENDS(arena_free) arena a = {0};
-    pprofdelta_options sum = sum_options(PPROFDELTA_FORCE), merge = sum_options(PPROFDELTA_MERGE);
-    for (int is_merge = 0; is_merge < 2; is_merge++) {
-        buf out, windows[2];
-        pprofdelta_error err = {0};
-        for (int i = 0; i < 2; i++)
-            windows[i] = window_bytes(&a, (window){.from = 1000 + 1000 * i * !is_merge,
-                                                   .to = 2000 + 1000 * i * !is_merge,
-                                                   .stamp = is_merge ? stamps[i] : NULL,
-                                                   .values = i ? "1 1 0 0" : MOST " 1 0 0"});
-        CHECK_MSG(sum_up(&a, is_merge ? &merge : &sum, windows, 2, &out, &err) ==
-                      PPROFDELTA_E_LIMIT,
-                  "%d: %d %s", is_merge, (int)err.status, err.text);
-        CHECK(out.len == 0);
-    }
 }
 
 /* In samples of 1 in 2^30 bytes. */

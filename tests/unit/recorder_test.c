@@ -52,34 +52,6 @@ TEST(addresses_in_a_mapping_stay)
     CHECK(s.report.by_lines == 0 && s.report.by_address == 2);
 }
 
-/* Of two processes, the second calls another function by the same number. */
-TEST(equal_numbers_of_two_processes_are_two_places)
-{
-    ENDS(record_end) record_scene a, b;
-    record_begin(&a);
-    record_begin(&b);
-    a.options.flags |= PPROFDELTA_NO_STAMP;
-    b.options.flags |= PPROFDELTA_NO_STAMP;
-    record(&a, "foo", 0, "100 100 0 0");
-    record(&b, "bar", 0, "150 150 0 0");
-    CHECK_STR(record_window(&a), "foo 100 100 0 0");
-    CHECK_STR(record_window(&b), "bar 150 150 0 0");
-    CHECK(a.rows[0].stack[0] == b.rows[0].stack[0]);
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
-    options.compression = PPROFDELTA_PLAIN;
-    ENDS(context_end) pprofdelta *pd = NULL;
-    collector c = {.bytes = buf_begin(&a.arena)};
-    pprofdelta_sink sink = collector_sink(&c);
-    reading r;
-    REQUIRE(pprofdelta_new(&options, NULL, &pd, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_base(pd, a.bytes.ptr, a.bytes.len, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_window(pd, b.bytes.ptr, b.bytes.len, &sink, NULL, NULL) == PPROFDELTA_OK);
-    REQUIRE(reading_make(&a.arena, c.bytes.ptr, c.bytes.len, &r) == PPROFDELTA_OK);
-    REQUIRE(r.view->n_sample == 2); /* bar came, foo is gone */
-    CHECK(r.view->sample[0]->value[0] == 150 && r.view->sample[1]->value[0] == -100);
-}
-
 /* Two numbers, one line: one location, and one sample where nothing else tells them apart. */
 TEST(numbers_with_the_same_lines_are_one_place)
 {
@@ -103,46 +75,6 @@ TEST(numbers_with_the_same_lines_are_one_place)
 }
 
 /* ---- Restarts -------------------------------------------------------------------------------- */
-
-/* 100, then 30 after a restart, then 150: what happened is 150, whichever way the window of the 30
- * was lost. */
-TEST(a_restart_that_is_told_holds_until_commit)
-{
-    enum { ABANDONED, SINK, LACKING_A_RECORD, NO_MEMORY, WAYS };
-    static const pprofdelta_on_reset modes[] = {
-        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP};
-    for (int way = 0; way < WAYS * 3; way++) {
-        ENDS(record_end) record_scene s;
-        record_begin(&s);
-        s.options.on_reset = modes[way / WAYS];
-        record(&s, "a", 0, "100 100 0 0");
-        CHECK_STR(record_window(&s), "a 100 100 0 0");
-        CHECK_STR(record_window(&s), "");
-        pprofdelta_recording look = {.time_nanos = 2500, .restarted = 1};
-        pprofdelta_record bad = {.values = NULL};
-        collector refusing = {.bytes = buf_begin(&s.arena), .fail_at = 1};
-        pprofdelta_sink no = collector_sink(&refusing);
-        record_set(&s, 0, "30 30 0 0");
-        s.memory.fail_at = way % WAYS == NO_MEMORY ? s.memory.calls + 1 : 0;
-        if (way % WAYS == NO_MEMORY) /* a window whose entries get carries */
-            look.period = 512;
-        pprofdelta_status status = pprofdelta_recorder_begin(s.recorder, &look, &s.err);
-        CHECK(status == (way % WAYS == NO_MEMORY ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
-        s.memory.fail_at = 0;
-        if (!status)
-            CHECK(pprofdelta_recorder_add(s.recorder, &s.rows[0], &s.err) == PPROFDELTA_OK);
-        if (way % WAYS == LACKING_A_RECORD)
-            CHECK(pprofdelta_recorder_add(s.recorder, &bad, &s.err) == PPROFDELTA_E_USAGE);
-        if (way % WAYS == SINK)
-            CHECK(pprofdelta_recorder_write(s.recorder, &no, NULL, &s.err) == PPROFDELTA_E_SINK);
-        pprofdelta_recorder_abandon(s.recorder);
-        record_set(&s, 0, "150 150 0 0");
-        CHECK_STR(record_window(&s), "a 150 150 0 0");
-        CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED && s.report.from_nanos == 2000);
-        CHECK_STR(record_next(&s, 0, "151 151 0 0"), "a 1 1 0 0"); /* and ends with it */
-        CHECK(s.report.restart == PPROFDELTA_RESTART_NONE);
-    }
-}
 
 TEST(wrong_use_is_refused)
 {
@@ -168,6 +100,7 @@ TEST(wrong_use_is_refused)
     look.fraction = NAN;
     CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_recorder_begin(r, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_recorder_add(r, NULL, NULL) == PPROFDELTA_E_USAGE);
     record.depth = 3;
     CHECK(pprofdelta_recorder_add(r, &record, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_recorder_write(r, &sink, NULL, &err) == PPROFDELTA_E_USAGE && !c.calls);

@@ -220,21 +220,6 @@ TEST(what_is_written_has_its_size_and_a_checksum)
     }
 }
 
-TEST(every_header_option_is_read)
-{
-    ENDS(arena_free) arena a = {0};
-    rng r = {4};
-    buf content = draw_content(&a, &r, 500), twice = buf_begin(&a);
-    buf_add(&twice, content.ptr, content.len);
-    buf_add(&twice, content.ptr, content.len);
-    for (unsigned flags = 0; flags <= ALL_FLAGS; flags++) {
-        buf file = buf_begin(&a);
-        append_member(&file, content, 6, flags);
-        append_member(&file, content, 6, ALL_FLAGS - flags);
-        check_inflates_to(file, twice);
-    }
-}
-
 TEST(any_pieces_are_the_whole)
 {
     seed_range range = slow_seeds(20);
