@@ -307,6 +307,7 @@ impl Shared {
         let mut bytes = Vec::new();
         // SAFETY: see above. The compressor may allocate.
         let write = |sink, err| unsafe { sys::pprofdelta_heap_write(self.tracker, self.inuse, sink, err) };
+        // SAFETY: `write` calls the sink that it is given, as long as the buffer is there.
         heap::paused(|| heap::exporting(|| unsafe { with_sink(&mut bytes, write) }))?;
         deliver(&Batch { bytes: &bytes, window: &window, ending: self.ending })
             .map_err(|source| Error::of(Status::Sink, "write", "a window was not delivered".into(), Some(source)))?;
