@@ -29,7 +29,7 @@ COMMON = os.path.join(INCLUDE, "pprofdelta_common.h")
 HEADERS = [os.path.join(INCLUDE, name) for name in ("pprofdelta.h", "pprofdelta_profile.h", "pprofdelta_common.h")]
 STRUCTS = ["type_report", "report", "memory", "stamp", "census"]
 ENUMS = ["restart", "live", "join", "status", "reason", "on_reset"]
-PY_ENUMS = ["first", "compression", "format"]  # besides: Go has them in its options
+PY_ENUMS = ["stage", "first", "compression", "format"]  # besides: Go has them in its options
 PY_LISTS = ["restart", "live", "join"]  # a number is made one of these
 PREFIXES = {"status": "E_", "compression": "", "format": ""}  # of the enumerators, where it is not the name
 # The value in Python, where it is not the name: as in --report=json, and as in options of the command.
@@ -282,6 +282,7 @@ PY_ABOUT = {
     "status": "What failed.",
     "reason": "Why a call failed, where a status has several reasons.",
     "on_reset": "What to do when a counter went backwards or the target restarted.",
+    "stage": "The part of the library that failed.",
     "first": "What the first window of an empty context is.",
     "compression": "The compression of the output.",
     "format": "The format of the output.",

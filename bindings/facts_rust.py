@@ -112,6 +112,7 @@ def layout(headers):
 
 ENUMS = {"status": "The kind of an [`Error`](crate::Error).",
          "reason": "Why a call failed, where a [`Status`] has several reasons that a caller may handle differently.",
+         "stage": "The part of the library that failed.",
          "restart": "Why a window counts as a restart of the target.",
          "on_reset": "What to do when a counter went backwards or the target restarted.",
          "first": "What the first window of an empty context is.",
@@ -151,7 +152,7 @@ def answers(structs, enums):
     for name, about in ENUMS.items():
         prefix = PREFIX.get(name, name.upper() + "_")
         values = [(number, enumerator, comment) for number, (enumerator, comment) in enumerate(enums[name]) if enumerator not in LEFT_OUT]
-        is_answer = name in ("status", "reason", "restart")
+        is_answer = name in ("status", "reason", "stage", "restart")
         out += [f"/// {about}", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash" + ("" if is_answer else ", Default") + ")]",
                 "#[non_exhaustive]", f"pub enum {camel(name)} {{"]
         for number, enumerator, comment in values:

@@ -5,10 +5,10 @@
 #include "pprofdelta.h"
 
 /* Fills *err, unless err is NULL, and returns status, so that a function fails with `return
- * pd_fail(...)`. The reason is NONE. stage is a static string. field may be NULL. element and offset may be
+ * pd_fail(...)`. The reason is NONE. field is static, or NULL. element and offset may be
  * PPROFDELTA_NOWHERE. Marked cold: only failures call it. */
 __attribute__((cold, format(printf, 7, 8))) pprofdelta_status
-pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage, const char *field,
+pd_fail(pprofdelta_error *err, pprofdelta_status status, pprofdelta_stage stage, const char *field,
         uint64_t element, uint64_t offset, const char *format, ...);
 
 /* The same for a failure that has no element and no offset. */

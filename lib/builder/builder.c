@@ -239,7 +239,7 @@ static pprofdelta_status add_failed(pprofdelta_status status, pprofdelta_error *
     if (status == PPROFDELTA_E_USAGE)
         return pd_refuse(err, "a sample was given a NULL, or a type that there is not");
     return PD_FAIL(
-        err, status, "memory", NULL, "%s",
+        err, status, PPROFDELTA_STAGE_MEMORY, NULL, "%s",
         status == PPROFDELTA_E_MEMORY
             ? "no memory for a sample"
             : "a sample takes more than max_memory, or its values do not fit in 64 bits");

@@ -180,7 +180,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     };
     PD_TRY(pd_input_parse(cur, &reading, err));
     if (!pd_stamp_of(&cur->tables, stamp))
-        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "sum", "comment",
+        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_SUM, "comment",
                        "the stamp is not valid: pprofdelta did not write it");
     *target = pd_merge_target(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;

@@ -143,10 +143,10 @@ static void release_work(pprofdelta *pd)
 
 /* May a call that E_LIMIT has ended at this stage succeed with less memory? Limits of other stages are
  * those of a profile, and a stream that inflates to too much does so again. */
-static bool may_fit(const pprofdelta *pd, const char *stage)
+static bool may_fit(const pprofdelta *pd, pprofdelta_stage stage)
 {
     bool is_too_much = pd->cur.source.inflater.is_too_much;
-    return !strcmp(stage, "memory") || (!strcmp(stage, "inflate") && !is_too_much);
+    return stage == PPROFDELTA_STAGE_MEMORY || (stage == PPROFDELTA_STAGE_INFLATE && !is_too_much);
 }
 
 pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,

@@ -59,7 +59,7 @@ static pprofdelta_status check_duration(const pd_tables *t, const pprofdelta_sta
     bool is_stamped = t->is_stamped || stamp->live;
     if (!is_stamped || t->header.duration_nanos >= 0)
         return PPROFDELTA_OK;
-    return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", "duration_nanos",
+    return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, "duration_nanos",
                    "%" PRId64 " is negative, in a profile with a stamp", t->header.duration_nanos);
 }
 

@@ -63,7 +63,7 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
 static pprofdelta_status no_pages(pprofdelta_error *err)
 {
     return PD_FAIL(
-        err, PPROFDELTA_E_MEMORY, "memory", NULL,
+        err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_MEMORY, NULL,
         "no pages for the tables of a tracker, or fewer than options.max_memory must be");
 }
 

@@ -44,7 +44,7 @@ typedef struct recovery {
 
 static pprofdelta_status refuse(pprofdelta_error *err, const char *why)
 {
-    return PD_FAIL(err, PPROFDELTA_E_STATE, "recover", NULL, "%s", why);
+    return PD_FAIL(err, PPROFDELTA_E_STATE, PPROFDELTA_STAGE_RECOVER, NULL, "%s", why);
 }
 
 /* ---- memory of the dead process -------------------------------------------------------------- */
@@ -253,7 +253,8 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
         if (r->made[number])
             add_site(r, &site, r->made[number]);
         else
-            status = PD_FAIL(err, PPROFDELTA_E_MEMORY, "recover", NULL, "no memory for the sites");
+            status = PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_RECOVER, NULL,
+                             "no memory for the sites");
     }
     pd_mem_release(&r->heap->writer.mem, &labels, &labels_cap, sizeof *labels);
     if (!status && !found)

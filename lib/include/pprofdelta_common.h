@@ -76,6 +76,9 @@ extern "C" {
 
 #define PPROFDELTA_VERSION "0.1.0"
 
+/* The same for #if: (major * 100 + minor) * 100 + patch. */
+#define PPROFDELTA_VERSION_NUMBER 100
+
 /* Is increased when a program that was compiled with this header does not run with a newer library.
  * The soname of the library ends with this number, and PPROFDELTA_VERSION begins with it. */
 #define PPROFDELTA_API_VERSION 0
@@ -144,9 +147,23 @@ typedef enum pprofdelta_reason {
                                    merge: the profile is a merge */
 } pprofdelta_reason;
 
-/* Returns a few words for a status, for callers without an error struct. Never returns NULL.
- * Experimental. */
-PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
+/* The part of the library that failed. The numbers do not change. A later version may have more. */
+typedef enum pprofdelta_stage {
+    PPROFDELTA_STAGE_OPTIONS = 0, /* arguments, and calls out of order */
+    PPROFDELTA_STAGE_MEMORY,
+    PPROFDELTA_STAGE_INFLATE,
+    PPROFDELTA_STAGE_WIRE,    /* protobuf */
+    PPROFDELTA_STAGE_PROFILE, /* the fields of a profile */
+    PPROFDELTA_STAGE_DELTA,   /* the subtraction */
+    PPROFDELTA_STAGE_WRITE,   /* the sink */
+    PPROFDELTA_STAGE_STATE,
+    PPROFDELTA_STAGE_SUM,
+    PPROFDELTA_STAGE_RECOVER
+} pprofdelta_stage;
+
+/* Their words: static const char *const words[] = {PPROFDELTA_STAGE_WORDS}; */
+#define PPROFDELTA_STAGE_WORDS                                                                     \
+    "options", "memory", "inflate", "wire", "profile", "delta", "write", "state", "sum", "recover"
 
 #define PPROFDELTA_NOWHERE UINT64_MAX
 
@@ -155,18 +172,23 @@ PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
 typedef struct pprofdelta_error {
     pprofdelta_status status;
     pprofdelta_reason reason; /* of the status; text is for people only */
-    /* static: options, memory, inflate, wire, profile, delta, write, state, sum or recover */
-    const char *stage;
-    char field[64];   /* "sample.location_id", or empty */
-    uint64_t element; /* index, from 0, of the element of the first part of field (12 for
-                         sample[12].location_id), or PPROFDELTA_NOWHERE */
-    uint64_t offset;  /* byte offset, or PPROFDELTA_NOWHERE. In stage "inflate": in the compressed
-                         input. In stage "state": in the state. In later stages: in the inflated
-                         input */
-    int is_prev;      /* 1: the error is in the profile of pprofdelta_base; else 0 */
-    char text[1024];  /* a sentence without the position: "no location has the id 99"; in UTF-8,
-                         with the control characters of quoted names as \xNN */
+    pprofdelta_stage stage;
+    int is_prev;       /* 1: the error is in the profile of pprofdelta_base; else 0 */
+    const char *field; /* static: "sample.location_id", or empty */
+    uint64_t element;  /* index, from 0, of the element of the first part of field (12 for
+                          sample[12].location_id), or PPROFDELTA_NOWHERE */
+    uint64_t offset;   /* byte offset, or PPROFDELTA_NOWHERE. In STAGE_INFLATE: in the compressed
+                          input. In STAGE_STATE: in the state. In others: in the inflated input */
+    char text[472];    /* a sentence without the position: "no location has the id 99"; in UTF-8,
+                          with the control characters of quoted names as \xNN */
 } pprofdelta_error;
+
+/* The longest line of an error, with its NUL. */
+#define PPROFDELTA_ERROR_LINE 768
+
+/* Writes the error with its position in one line, as snprintf does: "sample[12].location_id: no location
+ * has the id 99 (at byte 812 of the uncompressed file)". is_prev is not in it. Returns the length. */
+PPROFDELTA_API size_t pprofdelta_error_line(const pprofdelta_error *err, char *out, size_t cap);
 
 /* ---------------------------------------------------------------------------------------------
  * What the caller supplies

@@ -48,11 +48,11 @@ static pprofdelta_status try_options(const pprofdelta_options *options)
     pprofdelta_error err = {0};
     pprofdelta_status status = pprofdelta_new(options, NULL, &pd, &err);
     CHECK((pd == untouched) == (status != PPROFDELTA_OK));
-    CHECK(status == PPROFDELTA_OK ? !err.stage : err.status == status && *err.text);
+    CHECK(status == PPROFDELTA_OK ? !err.field : err.status == status && *err.text);
     if (status == PPROFDELTA_OK)
         pprofdelta_free(pd);
     if (status == PPROFDELTA_E_USAGE)
-        CHECK_STR(err.stage, "options");
+        CHECK(err.stage == PPROFDELTA_STAGE_OPTIONS);
     return status;
 }
 
@@ -96,21 +96,53 @@ TEST(options_are_checked)
     CHECK(try_options(&good) == PPROFDELTA_E_LIMIT);
 }
 
-TEST(every_status_has_its_own_text)
+TEST(the_version_is_known_to_the_compiler_and_at_run_time)
 {
-    const char *texts[PPROFDELTA_E_OTHER_TARGET + 2];
-    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_OTHER_TARGET + 1; i++) {
-        texts[i] = pprofdelta_status_text((pprofdelta_status)i);
-        REQUIRE(texts[i] && *texts[i]);
-        for (int n = PPROFDELTA_OK; n < i; n++)
-            CHECK(strcmp(texts[i], texts[n]) != 0);
-    }
-    static const int unknown[] = {-1, 1000, INT32_MAX, INT32_MIN};
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-        CHECK_STR(pprofdelta_status_text((pprofdelta_status)unknown[i]),
-                  texts[PPROFDELTA_E_OTHER_TARGET + 1]);
+    char number[32];
     CHECK_STR(pprofdelta_version(), PD_PROJECT_VERSION);
     CHECK_STR(PPROFDELTA_VERSION, PD_PROJECT_VERSION);
+    snprintf(number, sizeof number, "%d.%d.%d", PPROFDELTA_VERSION_NUMBER / 10000,
+             PPROFDELTA_VERSION_NUMBER / 100 % 100, PPROFDELTA_VERSION_NUMBER % 100);
+    CHECK_STR(number, PD_PROJECT_VERSION);
+}
+
+TEST(an_error_is_one_line_with_its_position)
+{
+    const struct {
+        pprofdelta_stage stage;
+        const char *field;
+        uint64_t element, offset;
+        const char *line;
+    } rows[] = {
+        {PPROFDELTA_STAGE_OPTIONS, "", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE, "why"},
+        {PPROFDELTA_STAGE_OPTIONS, "", 7, PPROFDELTA_NOWHERE, "why"},
+        {PPROFDELTA_STAGE_DELTA, "sample_type", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+         "sample_type: why"},
+        {PPROFDELTA_STAGE_PROFILE, "sample.location_id", 12, 812,
+         "sample[12].location_id: why (at byte 812 of the uncompressed file)"},
+        {PPROFDELTA_STAGE_INFLATE, "", PPROFDELTA_NOWHERE, 0,
+         "why (at byte 0 of the compressed file)"},
+        {PPROFDELTA_STAGE_STATE, "entry", UINT64_MAX - 1, UINT64_MAX - 1,
+         "entry[18446744073709551614]: why (at byte 18446744073709551614 of the file)"},
+    };
+    static const char *const words[] = {PPROFDELTA_STAGE_WORDS};
+    CHECK(sizeof words / sizeof *words == PPROFDELTA_STAGE_RECOVER + 1);
+    CHECK_STR(words[PPROFDELTA_STAGE_STATE], "state");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pprofdelta_error err = {.stage = rows[i].stage,
+                                .field = rows[i].field,
+                                .element = rows[i].element,
+                                .offset = rows[i].offset,
+                                .text = "why"};
+        char line[PPROFDELTA_ERROR_LINE], cut[8];
+        CHECK(pprofdelta_error_line(&err, line, sizeof line) == strlen(rows[i].line));
+        CHECK_STR(line, rows[i].line);
+        CHECK(pprofdelta_error_line(&err, cut, sizeof cut) == strlen(line) &&
+              !strncmp(cut, line, sizeof cut - 1) && strlen(cut) <= sizeof cut - 1);
+        CHECK(pprofdelta_error_line(&err, NULL, 0) == strlen(line));
+        memset(err.text, 'x', sizeof err.text - 1);
+        CHECK(pprofdelta_error_line(&err, line, sizeof line) < sizeof line);
+    }
 }
 
 static pprofdelta_status rewrite(buf in, const pprofdelta_sink *sink)

@@ -63,7 +63,7 @@ TEST(the_base_and_the_first_window)
     pprofdelta_error err = {0};
     buf bytes = profile_of(&s.arena, two, 2, 1000);
     CHECK(pprofdelta_base(s.pd, bytes.ptr, bytes.len, &err) == PPROFDELTA_E_LIMIT && err.is_prev);
-    CHECK_STR(err.stage, "delta");
+    CHECK(err.stage == PPROFDELTA_STAGE_DELTA);
     CHECK_STR(err.field, "sample.value");
     CHECK_STR(scene_window(&s, bytes), "[too large]");
     CHECK_STR(scene_window(&s, profile_of(&s.arena, one, 1, 1000)), "leaf;main 1 1");

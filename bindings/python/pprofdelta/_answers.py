@@ -173,6 +173,26 @@ class OnReset(StrEnum):
     FAIL = "fail"
 
 
+class Stage(StrEnum):
+    """The part of the library that failed."""
+
+    #: arguments, and calls out of order
+    OPTIONS = "options"
+    MEMORY = "memory"
+    INFLATE = "inflate"
+    #: protobuf
+    WIRE = "wire"
+    #: the fields of a profile
+    PROFILE = "profile"
+    #: the subtraction
+    DELTA = "delta"
+    #: the sink
+    WRITE = "write"
+    STATE = "state"
+    SUM = "sum"
+    RECOVER = "recover"
+
+
 class First(StrEnum):
     """What the first window of an empty context is."""
 

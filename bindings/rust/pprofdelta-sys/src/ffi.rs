@@ -41,6 +41,18 @@ pub const PPROFDELTA_REASON_NEWER_STATE: pprofdelta_reason = 13;
 pub const PPROFDELTA_REASON_TWO_TARGETS: pprofdelta_reason = 14;
 pub const PPROFDELTA_REASON_NO_TARGET: pprofdelta_reason = 15;
 
+pub type pprofdelta_stage = c_uint;
+pub const PPROFDELTA_STAGE_OPTIONS: pprofdelta_stage = 0;
+pub const PPROFDELTA_STAGE_MEMORY: pprofdelta_stage = 1;
+pub const PPROFDELTA_STAGE_INFLATE: pprofdelta_stage = 2;
+pub const PPROFDELTA_STAGE_WIRE: pprofdelta_stage = 3;
+pub const PPROFDELTA_STAGE_PROFILE: pprofdelta_stage = 4;
+pub const PPROFDELTA_STAGE_DELTA: pprofdelta_stage = 5;
+pub const PPROFDELTA_STAGE_WRITE: pprofdelta_stage = 6;
+pub const PPROFDELTA_STAGE_STATE: pprofdelta_stage = 7;
+pub const PPROFDELTA_STAGE_SUM: pprofdelta_stage = 8;
+pub const PPROFDELTA_STAGE_RECOVER: pprofdelta_stage = 9;
+
 pub type pprofdelta_compression = c_uint;
 pub const PPROFDELTA_GZIP: pprofdelta_compression = 0;
 pub const PPROFDELTA_ZSTD: pprofdelta_compression = 1;
@@ -147,12 +159,12 @@ pub struct pprofdelta_tables {
 pub struct pprofdelta_error {
     pub status: pprofdelta_status,
     pub reason: pprofdelta_reason,
-    pub stage: *const c_char,
-    pub field: [c_char; 64],
+    pub stage: pprofdelta_stage,
+    pub is_prev: c_int,
+    pub field: *const c_char,
     pub element: u64,
     pub offset: u64,
-    pub is_prev: c_int,
-    pub text: [c_char; 1024],
+    pub text: [c_char; 472],
 }
 
 #[repr(C)]
@@ -494,7 +506,11 @@ pub struct pprofdelta_stamp {
 
 extern "C" {
     pub fn pprofdelta_version() -> *const c_char;
-    pub fn pprofdelta_status_text(status: pprofdelta_status) -> *const c_char;
+    pub fn pprofdelta_error_line(
+        err: *const pprofdelta_error,
+        out: *mut c_char,
+        cap: usize,
+    ) -> usize;
     pub fn pprofdelta_sampler_init(sampler: *mut pprofdelta_sampler, interval: u64, seed: u64);
     pub fn pprofdelta_sampler_take(
         sampler: *mut pprofdelta_sampler,

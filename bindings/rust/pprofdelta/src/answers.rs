@@ -136,6 +136,52 @@ impl Reason {
     }
 }
 
+/// The part of the library that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Arguments, and calls out of order
+    Options = 0,
+    /// `PPROFDELTA_STAGE_MEMORY`.
+    Memory = 1,
+    /// `PPROFDELTA_STAGE_INFLATE`.
+    Inflate = 2,
+    /// Protobuf
+    Wire = 3,
+    /// The fields of a profile
+    Profile = 4,
+    /// The subtraction
+    Delta = 5,
+    /// The sink
+    Write = 6,
+    /// `PPROFDELTA_STAGE_STATE`.
+    State = 7,
+    /// `PPROFDELTA_STAGE_SUM`.
+    Sum = 8,
+    /// `PPROFDELTA_STAGE_RECOVER`.
+    Recover = 9,
+    /// A value that this version of the crate does not know.
+    Unknown = -1,
+}
+
+impl Stage {
+    pub(crate) fn from_raw(value: sys::pprofdelta_stage) -> Self {
+        match value {
+            0 => Self::Options,
+            1 => Self::Memory,
+            2 => Self::Inflate,
+            3 => Self::Wire,
+            4 => Self::Profile,
+            5 => Self::Delta,
+            6 => Self::Write,
+            7 => Self::State,
+            8 => Self::Sum,
+            9 => Self::Recover,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// Why a window counts as a restart of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -55,6 +55,7 @@ fn compiles(name: &str, assertions: &[String]) -> bool {
 fn declarations_are_those_of_the_headers() {
     let mut assertions = table::assertions();
     assertions.push(constant!(PPROFDELTA_HEAP_FILTER_LEN));
+    assertions.push(constant!(PPROFDELTA_ERROR_LINE));
     assertions.push(constant!(PPROFDELTA_HEAP_GRANULE_BITS));
     assert!(compiles("right", &assertions));
     let is = format!("== {}", mem::size_of::<pprofdelta_report>());
