@@ -136,7 +136,7 @@ def value_of(name, enumerator):
 
 PUT = {"bool": "put32({0} != 0);", "u64": "put64({0});", "i64": "put64((uint64_t){0});", "nanos": "put64((uint64_t){0});",
        "span": "put64((uint64_t){0});", "text": "put_text({0});", "bytes": "put_bytes({0}, {0}_len);",
-       "sum": "put_sum({0});", "enum": "put32((uint32_t){0});", "struct": "put_{1}(&{0});", "list": "put_{1}s({0}, {0}_len);"}
+       "sum": "put_sum({0});", "enum": "put32((uint32_t){0});", "struct": "put_{1}(&{0});", "list": "put32((uint32_t){0}_len);\n    for (size_t i = 0; i < {0}_len; i++)\n        put_{1}(PPROFDELTA_TYPE(from, i));"}
 
 
 def order(structs):
@@ -150,10 +150,6 @@ def wasm(structs, _enums):
         out.append(f"static void put_{name}(const pprofdelta_{name} *from)\n{{")
         out += ["    " + PUT[member.kind].format(f"from->{member.name}", member.of) for member in structs[name]]
         out.append("}\n")
-    for name in sorted({member.of for members in structs.values() for member in members if member.kind == "list"}):
-        at = next(i for i, line in enumerate(out) if line.startswith(f"static void put_{name}(")) + len(structs[name]) + 2
-        out.insert(at, f"static void put_{name}s(const pprofdelta_{name} *from, size_t len)\n{{\n    put32((uint32_t)len);\n"
-                       f"    for (size_t i = 0; i < len; i++)\n        put_{name}(&from[i]);\n}}\n")
     return "\n".join(out).rstrip() + "\n"
 
 
@@ -267,7 +263,7 @@ def go(structs, enums):
 PY_C = {"bool": ("N", "PyBool_FromLong({0} != 0)"), "u64": ("K", "(unsigned long long){0}"), "i64": ("L", "(long long){0}"),
         "nanos": ("L", "(long long){0}"), "span": ("L", "(long long){0}"), "text": ("N", "text_of({0}, strlen({0}))"),
         "bytes": ("N", "text_of({0}, {0}_len)"), "sum": ("N", "sum_of({0})"), "enum": ("i", "(int){0}"),
-        "struct": ("N", "core_{1}(&{0})"), "list": ("N", "core_{1}s({0}, {0}_len)")}
+        "struct": ("N", "core_{1}(&{0})"), "list": ("N", "core_{1}s({0}, {0}_len, {0}_stride)")}
 PY_TYPE = {"bool": "bool", "text": "str", "bytes": "str"}
 PY_ABOUT = {
     "type_report": "One value type of a window, with its sums over all samples.",
@@ -341,10 +337,10 @@ def python_c(structs, _enums):
         values = [PY_C[member.kind][1].format(f"from->{member.name}", member.of) for member in members]
         out.append(f'    return Py_BuildValue("({codes})",\n' + " " * 25 + (",\n" + " " * 25).join(values) + ");\n}\n")
         if name in lists:
-            out.append(f"static PyObject *core_{name}s(const pprofdelta_{name} *from, size_t len)\n{{\n"
+            out.append(f"static PyObject *core_{name}s(const pprofdelta_{name} *from, size_t len, size_t stride)\n{{\n"
                        "    PyObject *tuple = PyTuple_New((Py_ssize_t)len);\n"
                        "    for (size_t i = 0; tuple && i < len; i++) {\n"
-                       f"        PyObject *one = core_{name}(&from[i]);\n"
+                       f"        PyObject *one = core_{name}((const void *)((const char *)from + i * stride));\n"
                        "        if (!one || PyTuple_SetItem(tuple, (Py_ssize_t)i, one))\n"
                        "            Py_CLEAR(tuple);\n    }\n    return tuple;\n}\n")
     return "\n".join(out).rstrip() + "\n"

@@ -63,7 +63,7 @@ class Headers:
         return name, f"[{kind}; {array[1:-1]}]" if array else kind
 
     def parameters(self, text):
-        return [self.declared(one) for one in text.split(", ")] if text != "void" else []
+        return [self.declared(one.strip()) for one in text.split(", ")] if text != "void" else []
 
     def result(self, text):
         return "" if text == "void" else " -> " + self.declared(text + " " * (text[-1] != "*") + "result")[1]
@@ -177,7 +177,7 @@ def answers(structs, enums):
             if member.kind == "enum":
                 value = f"{camel(member.of)}::from_raw(from.{member.name})"
             elif member.kind == "list":
-                value = f"crate::error::list(from.{member.name}, from.{member.name}_len, |one| {camel(member.of)}::from_raw(one))"
+                value = f"crate::error::list(from.{member.name}, from.{member.name}_len, from.{member.name}_stride, |one| {camel(member.of)}::from_raw(one))"
             else:
                 value = KINDS[member.kind][1].format(raw(member.name))
             out.append(f"            {raw(member.name)}: {value},")

@@ -45,6 +45,13 @@ static inline pprofdelta_status pd_need(const void *given, pprofdelta_error *err
     return given ? PPROFDELTA_OK : pd_refuse(err, "an argument is NULL that must not be");
 }
 
+/* Refuses an array that is NULL and has a length. */
+static inline pprofdelta_status pd_need_array(const void *array, size_t len, pprofdelta_error *err)
+{
+    return array || !len ? PPROFDELTA_OK
+                         : pd_refuse(err, "an array is NULL and its length is not 0");
+}
+
 /* Calls a function, and returns its status from the caller if it failed. For a caller that has nothing to
  * undo: otherwise keep the status in a variable. */
 #define PD_TRY(call)                                                                               \

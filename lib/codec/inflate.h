@@ -83,4 +83,8 @@ typedef struct pd_decoder {
 
 extern const pd_decoder pd_gzip_decoder, pd_zstd_decoder; /* gzip.c and zstd.c */
 
+/* Bytes that the library of a format has allocated itself. */
+uint64_t pd_gzip_own(const pd_inflater *inflater);
+uint64_t pd_zstd_own(const pd_inflater *inflater);
+
 #endif

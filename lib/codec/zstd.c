@@ -115,6 +115,12 @@ static void end(pd_inflater *u)
     u->zstd_held = 0;
 }
 
+uint64_t pd_zstd_own(const pd_inflater *u)
+{
+    const uint64_t all = u->zstd ? ZSTD_sizeof_DCtx(u->zstd) : 0;
+    return all > u->zstd_held ? all - u->zstd_held : 0;
+}
+
 /* ---- frames -------------------------------------------------------------------------------- */
 
 /* Begins a frame, or finds the end. */

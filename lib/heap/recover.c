@@ -443,8 +443,7 @@ static pprofdelta_status read_note(recovery *r, pprofdelta_error *err)
 
 static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
 {
-    if (r->from.areas_len && !r->from.areas)
-        return pd_refuse(err, "remains.areas is NULL, and its length is not 0");
+    PD_TRY(pd_need_array(r->from.areas, r->from.areas_len, err));
     for (size_t i = 0; i < r->from.areas_len; i++) {
         const pprofdelta_heap_area *area = &r->from.areas[i];
         if (!area->bytes || area->base % sizeof(uint64_t) || area->len > SIZE_MAX - r->size)

@@ -166,5 +166,6 @@ void pd_tally_report(const pd_tally *tally, const pd_window *w, const pd_stretch
         .attempt = stretch->attempt,
         .types = out,
         .types_len = columns->len,
+        .types_stride = sizeof *out,
     };
 }

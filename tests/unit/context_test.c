@@ -469,4 +469,33 @@ TEST(verify_sees_what_does_not_add_up)
     CHECK(verify(s.pd, &good, NULL) == PPROFDELTA_E_VERIFY);
 }
 
+/* What a context holds after a window, by describe. */
+static uint64_t held_with(pprofdelta_compression compression)
+{
+    two_stacks p;
+    arena a = {0};
+    collector c = {.bytes = buf_begin(&a)};
+    const pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta *pd;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_memory before = PPROFDELTA_SIZED(pprofdelta_memory), after = before;
+    options.compression = compression;
+    two_stacks_begin(&p);
+    buf bytes = two_stacks_look(&p, 10);
+    CHECK(!pprofdelta_new(&options, NULL, &pd, NULL) && !pprofdelta_describe(pd, &before));
+    CHECK(!pprofdelta_window(pd, bytes.ptr, bytes.len, &sink, NULL, NULL));
+    CHECK(!pprofdelta_describe(pd, &after) && before.bytes && after.bytes > before.bytes);
+    pprofdelta_free(pd);
+    two_stacks_end(&p);
+    arena_free(&a);
+    return after.bytes;
+}
+
+TEST(what_a_context_holds_is_told_with_its_compressor)
+{
+    const uint64_t plain = held_with(PPROFDELTA_PLAIN);
+    CHECK(held_with(PPROFDELTA_GZIP) >= plain + (700 << 10));
+    CHECK(held_with(PPROFDELTA_ZSTD) > plain + (16 << 10));
+}
+
 TEST_MAIN()

@@ -323,7 +323,7 @@ class Report:
     attempt: int
     #: bytes given to the sink
     output_len: int
-    #: in cur's order
+    #: in cur's order; see Format.TYPE
     types: tuple[TypeReport, ...]
     #: cur is the same profile as prev: it has the same time, no new sample and no counter that is higher.
     is_same: bool
@@ -383,11 +383,14 @@ class Memory:
     open_restart: Restart
     #: of the series of windows; also set without a base
     id: int
+    #: Bytes that the context holds at this moment, with what the compression libraries have allocated for
+    #: it besides max_memory (of libdeflate, the numbers at pprofdelta_allocator).
+    bytes: int
 
 
 def memory_of(raw: tuple[Any, ...]) -> Memory:
     values = [*raw[0:7], RESTARTS[raw[7]], *raw[8:9], tuple(map(type_report_of, raw[9])), *raw[10:13],
-        RESTARTS[raw[13]], *raw[14:15]]
+        RESTARTS[raw[13]], *raw[14:16]]
     return Memory(*values)
 
 

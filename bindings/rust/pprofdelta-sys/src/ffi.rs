@@ -378,7 +378,6 @@ pub struct pprofdelta_heap_stats {
     pub dropped_deferred: u64,
     pub completed: u64,
     pub cancelled: u64,
-    pub swept: u64,
     pub forgotten: u64,
     pub batches: u64,
     pub committed: u64,
@@ -394,6 +393,7 @@ pub struct pprofdelta_heap_stats {
     pub dropped_ages: u64,
     pub refused: u64,
     pub left_out: u64,
+    pub filter: *const pprofdelta_heap_filter,
 }
 
 #[repr(C)]
@@ -456,6 +456,7 @@ pub struct pprofdelta_report {
     pub output_len: u64,
     pub types: *const pprofdelta_type_report,
     pub types_len: usize,
+    pub types_stride: usize,
     pub is_same: c_int,
     pub may_be_window: c_int,
     pub clock_set_back: c_int,
@@ -479,11 +480,13 @@ pub struct pprofdelta_memory {
     pub build_id: *const c_char,
     pub types: *const pprofdelta_type_report,
     pub types_len: usize,
+    pub types_stride: usize,
     pub open_sequence: u64,
     pub open_from_nanos: i64,
     pub open_to_nanos: i64,
     pub open_restart: pprofdelta_restart,
     pub id: u64,
+    pub bytes: u64,
 }
 
 #[repr(C)]
@@ -517,15 +520,12 @@ extern "C" {
         size: usize,
         weight: *mut pprofdelta_weight,
     ) -> c_int;
-    pub fn pprofdelta_sampler_pause(sampler: *mut pprofdelta_sampler);
-    pub fn pprofdelta_sampler_resume(sampler: *mut pprofdelta_sampler);
     pub fn pprofdelta_heap_new(
         options: *const pprofdelta_heap_options,
         out: *mut *mut pprofdelta_heap,
         err: *mut pprofdelta_error,
     ) -> pprofdelta_status;
     pub fn pprofdelta_heap_free(heap: *mut pprofdelta_heap);
-    pub fn pprofdelta_heap_filter_of(heap: *const pprofdelta_heap) -> *const pprofdelta_heap_filter;
     pub fn pprofdelta_heap_track(
         heap: *mut pprofdelta_heap,
         event: *const pprofdelta_heap_event,
@@ -551,13 +551,6 @@ extern "C" {
         heap: *mut pprofdelta_heap,
         completion: Option<unsafe extern "C" fn(*mut c_void, *mut pprofdelta_heap_event) -> c_int>,
         cookie: *mut c_void,
-    ) -> usize;
-    pub fn pprofdelta_heap_sweep(
-        heap: *mut pprofdelta_heap,
-        most: usize,
-        alive: Option<unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int>,
-        cookie: *mut c_void,
-        done: *mut c_int,
     ) -> usize;
     pub fn pprofdelta_heap_begin(
         heap: *mut pprofdelta_heap,

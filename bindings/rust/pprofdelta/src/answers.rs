@@ -358,7 +358,7 @@ pub struct Report {
     pub attempt: u64,
     /// Bytes given to the sink
     pub output_len: u64,
-    /// In cur's order
+    /// In cur's order; see `Type`
     pub types: Vec<TypeReport>,
     /// Cur is the same profile as prev: it has the same time, no new sample and no counter that is
     /// higher.
@@ -407,7 +407,7 @@ impl Report {
             sequence: from.sequence,
             attempt: from.attempt,
             output_len: from.output_len,
-            types: crate::error::list(from.types, from.types_len, |one| TypeReport::from_raw(one)),
+            types: crate::error::list(from.types, from.types_len, from.types_stride, |one| TypeReport::from_raw(one)),
             is_same: from.is_same != 0,
             may_be_window: from.may_be_window != 0,
             clock_set_back: from.clock_set_back != 0,

@@ -120,13 +120,9 @@ pub(crate) fn sum(from: sys::pprofdelta_sum) -> i128 {
 }
 
 /// # Safety
-/// `from` has `len` elements.
-pub(crate) unsafe fn list<T, R>(from: *const T, len: usize, each: impl Fn(&T) -> R) -> Vec<R> {
-    if len == 0 {
-        Vec::new()
-    } else {
-        std::slice::from_raw_parts(from, len).iter().map(each).collect()
-    }
+/// `from` has `len` elements, `stride` bytes apart.
+pub(crate) unsafe fn list<T, R>(from: *const T, len: usize, stride: usize, each: impl Fn(&T) -> R) -> Vec<R> {
+    (0..len).map(|i| each(&*from.cast::<u8>().add(i * stride).cast())).collect()
 }
 
 /// Calls the library with a struct for its error.
