@@ -30,6 +30,7 @@ HEADERS = [os.path.join(INCLUDE, name) for name in ("pprofdelta.h", "pprofdelta_
 STRUCTS = ["type_report", "report", "memory", "stamp", "census"]
 ENUMS = ["restart", "live", "join", "status", "reason", "on_reset"]
 PY_ENUMS = ["stage", "first", "compression", "format"]  # besides: Go has them in its options
+PY_NOT_COMPARED = ["memory.bytes"]  # two contexts that remember the same are equal
 PY_LISTS = ["restart", "live", "join"]  # a number is made one of these
 PREFIXES = {"status": "E_", "compression": "", "format": ""}  # of the enumerators, where it is not the name
 # The value in Python, where it is not the name: as in --report=json, and as in options of the command.
@@ -350,7 +351,7 @@ def python(structs, enums):
     out = [f'"""The enums of the library, and what it returns as frozen dataclasses. {MADE}\n',
            "Text from a profile (the names of types, files and build ids) is decoded as UTF-8. Bytes that are not",
            'UTF-8 are shown as \\\\\\\\xNN.\n"""\n', "from __future__ import annotations\n",
-           "from dataclasses import dataclass", "from enum import StrEnum", "from typing import Any\n"]
+           "from dataclasses import dataclass, field", "from enum import StrEnum", "from typing import Any\n"]
     for name, enumerators in enums.items():
         out += ["", f"class {camel(name)}(StrEnum):", f'    """{PY_ABOUT[name]}"""\n']
         for enumerator, comment in enumerators:
@@ -363,7 +364,8 @@ def python(structs, enums):
         for member in structs[name]:
             kind = {"enum": camel(member.of), "struct": camel(member.of), "list": f"tuple[{camel(member.of)}, ...]"}.get(
                 member.kind) or PY_TYPE.get(member.kind, "int")
-            out += py_comment(member.comment, member.kind) + [f"    {member.name}: {kind}"]
+            out += py_comment(member.comment, member.kind) + [
+                f"    {member.name}: {kind}" + " = field(compare=False)" * (f"{name}.{member.name}" in PY_NOT_COMPARED)]
         values = []  # those that stay as they are in one slice
         for is_made, group in itertools.groupby(enumerate(structs[name]), lambda one: bool(one[1].of)):
             members = list(group)

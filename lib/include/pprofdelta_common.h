@@ -43,7 +43,7 @@
  *     leave them, and they must not call the object for which they are called, unless a comment says so.
  *   - A sink, and the source of pprofdelta_load, may also be left by an exception or a longjmp: see "A sink that
  *     does not return" below. Such a function may call other objects. Of its own object, it may call abandon,
- *     describe, and what tracks or adds; the rest is E_USAGE.
+ *     describe, pprofdelta_save, and what tracks allocations or adds samples of a builder. The rest is E_USAGE.
  *
  * The same word means the same in all headers:
  *     begin     begins a window

@@ -6,7 +6,7 @@ UTF-8 are shown as \\\\xNN.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -385,7 +385,7 @@ class Memory:
     id: int
     #: Bytes that the context holds at this moment, with what the compression libraries have allocated for
     #: it besides max_memory (of libdeflate, the numbers at pprofdelta_allocator).
-    bytes: int
+    bytes: int = field(compare=False)
 
 
 def memory_of(raw: tuple[Any, ...]) -> Memory:
