@@ -570,11 +570,11 @@ typedef struct pprofdelta_heap_stats {
     uint64_t completed, cancelled; /* deferred allocations */
     uint64_t forgotten;            /* sites with nothing in use that were removed to make room */
     uint64_t batches, committed, abandoned, lost;
-    uint64_t resyncs;                 /* epochs after the first */
-    uint64_t epoch, sequence;         /* of the last batch that was begun */
-    uint64_t changed;                 /* now: sites that changed since the last batch was begun */
-    int64_t peak_objects, peak_bytes; /* in use when most bytes were in use */
-    int64_t peak_nanos;               /* when that was, by CLOCK_REALTIME; 0: never */
+    uint64_t resyncs;         /* epochs after the first */
+    uint64_t epoch, sequence; /* of the last batch that was begun */
+    uint64_t changed;         /* now: sites that changed since the last batch was begun */
+    /* When most bytes were in use: what was, and the time, by CLOCK_REALTIME; 0: never. */
+    int64_t peak_objects, peak_bytes, peak_nanos;
     uint64_t dropped_ages; /* ended without an age in the profiles: no room; PPROFDELTA_HEAP_AGES */
     /* Neither tracked nor deferred: an array of the event is NULL and its length is not 0, its weight is
      * below 0, or with it all that was ever tracked would not fit in 64 bits. */
