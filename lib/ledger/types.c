@@ -16,7 +16,7 @@ static bool rule_names(const char *rule, const pd_type_name *name)
 
 /* Type names for a message: "a/b, c/d", truncated with "...". */
 typedef struct listing {
-    char text[400];
+    char text[180]; /* a message has two lists */
     size_t len;
     bool is_full;
 } listing;
