@@ -36,7 +36,7 @@ macro_rules! constant {
 mod table;
 
 fn compiles(name: &str, assertions: &[String]) -> bool {
-    let mut text = String::from("#include <pprofdelta.h>\n#include <pprofdelta_heap.h>\n");
+    let mut text = String::from("#define PPROFDELTA_EXPERIMENTAL\n#include <pprofdelta.h>\n#include <pprofdelta_heap.h>\n");
     for one in assertions {
         text += &format!("_Static_assert({one}, \"it is not\");\n");
     }
