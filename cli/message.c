@@ -272,24 +272,9 @@ static const char *advice_for(const pprofdelta_error *err, unsigned inputs)
     return NULL;
 }
 
-enum { DESCRIPTION = sizeof(pprofdelta_error) + 256 };
-
-/* "sample[12].location_id: no location has the id 99 (at byte 812 of the uncompressed file)" */
-static const char *describe(const pprofdelta_error *err, char to[DESCRIPTION])
+static const char *line_of(const pprofdelta_error *err, char to[PPROFDELTA_ERROR_LINE])
 {
-    char where[128] = "", at[80] = "";
-    int first = (int)strcspn(err->field, "."); /* sample.location_id: sample[12].location_id */
-    if (err->field[0] && err->element != PPROFDELTA_NOWHERE)
-        snprintf(where, sizeof where, "%.*s[%" PRIu64 "]%s: ", first, err->field, err->element,
-                 err->field + first);
-    else if (err->field[0])
-        snprintf(where, sizeof where, "%s: ", err->field);
-    if (err->offset != PPROFDELTA_NOWHERE)
-        snprintf(at, sizeof at, " (at byte %" PRIu64 " of the %s)", err->offset,
-                 !strcmp(err->stage, "inflate") ? "compressed file"
-                 : !strcmp(err->stage, "state") ? "file"
-                                                : "uncompressed file");
-    snprintf(to, DESCRIPTION, "%s%s%s", where, err->text, at);
+    pprofdelta_error_line(err, to, PPROFDELTA_ERROR_LINE);
     return to;
 }
 
@@ -300,22 +285,22 @@ void cli_note_left_out(const char *name, const char *why)
 
 void cli_note_refused(const char *name, const pprofdelta_error *err)
 {
-    char text[DESCRIPTION];
-    cli_note_left_out(name, describe(err, text));
+    char text[PPROFDELTA_ERROR_LINE];
+    cli_note_left_out(name, line_of(err, text));
 }
 
 int cli_inputs_error(unsigned kind, const char *first, const char *second,
                      const pprofdelta_error *err)
 {
-    char text[DESCRIPTION];
+    char text[PPROFDELTA_ERROR_LINE];
     bool is_about_both =
         first && err->reason != PPROFDELTA_REASON_NO_TARGET &&
         (err->status == PPROFDELTA_E_MISMATCH || err->status == PPROFDELTA_E_OLDER);
     const char *advice = advice_for(err, first ? kind : CLI_ONE_FILE);
     if (is_about_both)
-        cli_error("%s and %s: %s", first, second, describe(err, text));
+        cli_error("%s and %s: %s", first, second, line_of(err, text));
     else
-        cli_error("%s: %s", second, describe(err, text));
+        cli_error("%s: %s", second, line_of(err, text));
     if (advice)
         cli_hint("%s", advice);
     return err->status == PPROFDELTA_E_RESET   ? CLI_RESET

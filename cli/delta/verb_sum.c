@@ -47,7 +47,7 @@ typedef struct run {
 /* Errors of a sum have hints of their own. */
 static unsigned kind_of(const pprofdelta_error *err)
 {
-    return strcmp(err->stage, "sum") != 0 ? CLI_TWO_FILES : CLI_A_SUM;
+    return err->stage == PPROFDELTA_STAGE_SUM ? CLI_A_SUM : CLI_TWO_FILES;
 }
 
 /* Batches of a live heap are missing, and no full profile came after them. */

@@ -150,7 +150,7 @@ static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
 
 /* ---- ages --------------------------------------------------------------------------------- */
 
-/* Classes of ages: 0 to 15 are exact, then there are two for each power of 2 (see pprofdelta_heap_age).
+/* Classes of ages: 0 to 15 are exact, then there are two for each power of 2 (see pprofdelta_heap.h).
  * The class of allocations comes before them. */
 enum { EXACT_AGES = 16, MADE = 0 };
 

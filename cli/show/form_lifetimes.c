@@ -5,7 +5,7 @@
  *     8.42MiB    8.00MiB   95.0%     400KiB   20.0KiB       0  parse < main
  *
  * What ended is in samples with the label `age`, in windows; ages above 15 are rounded down (see
- * pprofdelta_heap_age). Without the label it is temporary, of age 0: it was freed in the window in which it
+ * pprofdelta_heap.h). Without the label it is temporary, of age 0: it was freed in the window in which it
  * was allocated. The median is the age that half of the bytes do not exceed. Bytes that are in use are
  * older than all that ended. Where they are more than half, ">15" is the oldest age at which bytes ended. */
 #include "show/shown.h"

@@ -76,8 +76,8 @@ pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uin
                                 pprofdelta_error *err)
 {
     if (sink->write(sink->cookie, bytes.ptr, bytes.len) != 0)
-        return PD_FAIL(err, PPROFDELTA_E_SINK, "write", NULL, "the output of %zu bytes was refused",
-                       bytes.len);
+        return PD_FAIL(err, PPROFDELTA_E_SINK, PPROFDELTA_STAGE_WRITE, NULL,
+                       "the output of %zu bytes was refused", bytes.len);
     *written = bytes.len;
     return PPROFDELTA_OK;
 }

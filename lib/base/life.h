@@ -105,7 +105,7 @@ pprofdelta_status pd_life_refuse_in_sink(const pd_life *life, pprofdelta_error *
 pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, pprofdelta_error *err);
 
 /* Hands bytes to the sink in one call. *written is their number; it is set on success only. If the
- * sink refuses, the status is PPROFDELTA_E_SINK and the stage "write". */
+ * sink refuses, the status is PPROFDELTA_E_SINK and the stage WRITE. */
 pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
                                 pprofdelta_error *err);
 

@@ -117,6 +117,8 @@ pprofdelta_status pprofdelta_builder_commit(pprofdelta_builder *b)
 
 void pprofdelta_builder_abandon(pprofdelta_builder *b)
 {
+    if (!b)
+        return;
     pd_lock_take(&b->work);
     pd_life_abandon(&b->life);
     pd_lock_give(&b->work);

@@ -11,8 +11,8 @@ static int64_t *values_of(const pd_collected *c, size_t sample)
 typedef struct incoming {
     pd_key key;
     const int64_t *values;
-    const pprofdelta_sample *sample; /* or NULL: */
-    size_t origin;                   /* where it is in the model that is being copied */
+    const pd_sample *sample; /* or NULL: */
+    size_t origin;           /* where it is in the model that is being copied */
 } incoming;
 
 static uint32_t find_location(pd_model *m, const uint8_t *at, size_t *size)
@@ -29,7 +29,7 @@ static uint32_t find_location(pd_model *m, const uint8_t *at, size_t *size)
 }
 
 /* Puts the stack and the labels to the model. */
-static void put_sample(pd_model *m, const pprofdelta_sample *s)
+static void put_sample(pd_model *m, const pd_sample *s)
 {
     const uint8_t *at = s->frames.ptr;
     uint8_t *out = s->frames_len ? pd_model_stack(m, s->frames_len) : NULL;
@@ -73,8 +73,7 @@ static pprofdelta_status add(pd_collected *c, const incoming *s, pprofdelta_erro
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_collected_add(pd_collected *c, const pprofdelta_sample *s,
-                                   pprofdelta_error *err)
+pprofdelta_status pd_collected_add(pd_collected *c, const pd_sample *s, pprofdelta_error *err)
 {
     incoming sample = {.key = pd_identity_key(&s->hash), .values = s->values, .sample = s};
     pprofdelta_status status = add(c, &sample, err);

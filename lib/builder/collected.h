@@ -16,16 +16,16 @@
 
 #include <stdatomic.h>
 
-/* A sample of a builder: what was pushed, copied and hashed.
+/* A sample of a builder, copied and hashed.
  *
- * The thread that pushes does the work: when a sample is added, its key and the keys of its frames
+ * The thread that adds it does the work: when it is on the queue, its key and the keys of its frames
  * are known, and strings are read only for new keys. Frames and labels stand one after the other in
  * two buffers:
  *
  *     frames | pd_sample_frame, packed frame | pd_sample_frame, packed frame | ...
  *     labels | packed labels
  *
- * From start to add a sample belongs to one thread. Then it belongs to the queue, to the thread
+ * First a sample belongs to the thread that adds it. Then it belongs to the queue, to the thread
  * that empties the queue, and to the pool, which keeps its buffers. */
 /* Before each packed frame. */
 typedef struct pd_sample_frame {
@@ -34,19 +34,18 @@ typedef struct pd_sample_frame {
     size_t size; /* of both */
 } pd_sample_frame;
 
-struct pprofdelta_sample {
+typedef struct pd_sample {
     pprofdelta_builder *builder;
-    pprofdelta_sample *next;     /* in the queue */
-    pprofdelta_sample *next_all; /* of all that the builder ever made */
-    atomic_bool is_used;         /* not in the pool */
+    struct pd_sample *next;     /* in the queue */
+    struct pd_sample *next_all; /* of all that the builder ever made */
+    atomic_bool is_used;        /* not in the pool */
     pd_mem mem;
-    uint64_t generation;      /* of the builder, when the sample was started */
-    pprofdelta_status status; /* sticky */
+    uint64_t generation; /* of the builder, when the sample was started */
     pd_identity hash;
     size_t frames_len, labels_len;
     pd_buffer frames, labels;
     int64_t values[]; /* one to each type */
-};
+} pd_sample;
 
 typedef struct pd_collected {
     pd_mem mem;
@@ -62,7 +61,7 @@ typedef struct pd_collected {
 
 /* Adds a sample. If its sum with an equal one does not fit in 64 bits, or if it alone takes more than the limit, it is
  * left out and counted as lost. */
-pprofdelta_status pd_collected_add(pd_collected *collected, const pprofdelta_sample *sample,
+pprofdelta_status pd_collected_add(pd_collected *collected, const pd_sample *sample,
                                    pprofdelta_error *err);
 
 /* Moves all samples of `from`. If it fails, the rest stays in `from` and can be moved later. */

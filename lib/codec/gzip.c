@@ -147,6 +147,11 @@ static void end(pd_inflater *u)
     u->gzip = NULL;
 }
 
+uint64_t pd_gzip_own(const pd_inflater *u)
+{
+    return u->gzip ? 11 << 10 : 0;
+}
+
 /* ---- the careful way ----------------------------------------------------------------------- */
 
 /* zlib's inflate in memory that counts against the limit. zlib allocates its state and, later, the 32 KiB

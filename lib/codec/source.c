@@ -48,7 +48,7 @@ static pprofdelta_status too_large(const pd_mem *mem, bool says_so, size_t offse
                                    pprofdelta_error *err)
 {
     const char *does = says_so ? "says that it inflates" : "inflates";
-    pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+    pd_fail(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_INFLATE, NULL, PPROFDELTA_NOWHERE, offset,
             "the input %s to more bytes than %s", does, pd_mem_who_allows(mem));
     return pd_because(err, pd_mem_reason(mem), PPROFDELTA_E_LIMIT);
 }

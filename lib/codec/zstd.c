@@ -86,8 +86,9 @@ static pprofdelta_status hold(pd_inflater *u, uint64_t need, pprofdelta_error *e
         return PPROFDELTA_OK;
     if (need - u->zstd_held > pd_mem_left(mem))
         return pd_because(err, pd_mem_reason(mem),
-                          pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE,
-                                  u->pos, "the window of the zstd frame takes more memory than %s",
+                          pd_fail(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_INFLATE, NULL,
+                                  PPROFDELTA_NOWHERE, u->pos,
+                                  "the window of the zstd frame takes more memory than %s",
                                   pd_mem_who_allows(mem)));
     mem->used += need - u->zstd_held;
     mem->peak = mem->peak > mem->used ? mem->peak : mem->used;
@@ -112,6 +113,12 @@ static void end(pd_inflater *u)
     u->zstd = NULL;
     u->mem->used -= u->zstd_held;
     u->zstd_held = 0;
+}
+
+uint64_t pd_zstd_own(const pd_inflater *u)
+{
+    const uint64_t all = u->zstd ? ZSTD_sizeof_DCtx(u->zstd) : 0;
+    return all > u->zstd_held ? all - u->zstd_held : 0;
 }
 
 /* ---- frames -------------------------------------------------------------------------------- */

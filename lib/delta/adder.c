@@ -180,7 +180,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     };
     PD_TRY(pd_input_parse(cur, &reading, err));
     if (!pd_stamp_of(&cur->tables, stamp))
-        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "sum", "comment",
+        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_SUM, "comment",
                        "the stamp is not valid: pprofdelta did not write it");
     *target = pd_merge_target(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
@@ -383,7 +383,7 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     pprofdelta_join how = PPROFDELTA_JOIN_FIRST;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pd_need_array(bytes, len, err));
     PD_SWAP(pd_input, pd->cur, pd->prev);
     pprofdelta_status status = read_next(a, bytes, len, &stamp, &target, &how, err);
     bool counts =

@@ -5,6 +5,14 @@
 #include "base/random.h"
 #include "encode/encode.h"
 
+static pprofdelta_status need_texts(const char *const *texts, size_t len, pprofdelta_error *err)
+{
+    PD_TRY(pd_need_array(texts, len, err));
+    for (size_t i = 0; i < len; i++)
+        PD_TRY(pd_need(texts[i], err));
+    return PPROFDELTA_OK;
+}
+
 static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
                                       pprofdelta_error *err)
 {
@@ -19,8 +27,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
     if ((unsigned)out->first > PPROFDELTA_FIRST_ZERO)
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
-    if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
-        return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
+    PD_TRY(need_texts(out->counters, out->counters_len, err));
+    PD_TRY(need_texts(out->gauges, out->gauges_len, err));
     if (out->target_label && !(out->flags & PPROFDELTA_MERGE && *out->target_label))
         return pd_refuse(err, "options.target_label is empty, or there is no PPROFDELTA_MERGE");
     if (out->resource_weak > out->resource_len)
@@ -143,10 +151,10 @@ static void release_work(pprofdelta *pd)
 
 /* May a call that E_LIMIT has ended at this stage succeed with less memory? Limits of other stages are
  * those of a profile, and a stream that inflates to too much does so again. */
-static bool may_fit(const pprofdelta *pd, const char *stage)
+static bool may_fit(const pprofdelta *pd, pprofdelta_stage stage)
 {
     bool is_too_much = pd->cur.source.inflater.is_too_much;
-    return !strcmp(stage, "memory") || (!strcmp(stage, "inflate") && !is_too_much);
+    return stage == PPROFDELTA_STAGE_MEMORY || (stage == PPROFDELTA_STAGE_INFLATE && !is_too_much);
 }
 
 pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,

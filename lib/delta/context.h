@@ -78,13 +78,6 @@ static inline void pd_take_spare(pprofdelta *pd)
 
 /* ---- context.c ------------------------------------------------------------------------------- */
 
-/* Refuses a profile without bytes that has a length. */
-static inline pprofdelta_status pd_context_refuse_null(const void *bytes, size_t len,
-                                                       pprofdelta_error *err)
-{
-    return bytes || !len ? PPROFDELTA_OK : pd_refuse(err, "bytes is NULL and len is not 0");
-}
-
 /* Makes a call on the context; after E_LIMIT once more, tight: with nothing in memory but what the
  * context remembers. The call leaves the context as it was if it fails. */
 typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error *err);

@@ -63,7 +63,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                   pprofdelta_error *err)
 {
     pd_bytes given = {bytes, len};
-    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pd_need_array(bytes, len, err));
     PD_TRY(pd_refuse_change(pd, err));
     pprofdelta_status status = pd_context_call(pd, make_base, &given, err);
     if (status && err)
@@ -226,7 +226,7 @@ static pprofdelta_status make_window(pprofdelta *pd, void *unused, pprofdelta_er
 pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
                                    pprofdelta_error *err)
 {
-    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pd_need_array(bytes, len, err));
     PD_TRY(pd_life_begin(&pd->life, err));
     pd->is_made = false;
     pd->given = (pd_bytes){bytes, len};
@@ -282,6 +282,8 @@ pprofdelta_status pprofdelta_commit(pprofdelta *pd)
 
 void pprofdelta_abandon(pprofdelta *pd)
 {
+    if (!pd)
+        return;
     if (pd_is_pending(pd))
         pd_window_abandon(&pd->cur.window);
     pd_life_abandon(&pd->life);

@@ -59,7 +59,7 @@ static pprofdelta_status check_duration(const pd_tables *t, const pprofdelta_sta
     bool is_stamped = t->is_stamped || stamp->live;
     if (!is_stamped || t->header.duration_nanos >= 0)
         return PPROFDELTA_OK;
-    return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", "duration_nanos",
+    return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, "duration_nanos",
                    "%" PRId64 " is negative, in a profile with a stamp", t->header.duration_nanos);
 }
 
@@ -121,7 +121,7 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
     pprofdelta *pd;
     pprofdelta_profile *profile = NULL;
     PD_TRY(pd_need(out, err));
-    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pd_need_array(bytes, len, err));
     PD_TRY(pprofdelta_new(options, allocator, &pd, err));
     size_t cap = 0;
     pprofdelta_status status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
@@ -233,8 +233,7 @@ pprofdelta_status pprofdelta_identify(const void *head, size_t len, pprofdelta_f
     pd_head first;
     pd_mem mem;
     PD_TRY(pd_need(kind && name ? kind : NULL, err));
-    if (!head && len)
-        return pd_refuse(err, "head is NULL and len is not 0");
+    PD_TRY(pd_need_array(head, len, err));
     pd_mem_init(&mem, NULL, PPROFDELTA_DEFAULT_MAX_MEMORY);
     PD_TRY(pd_source_head(&mem, (pd_bytes){head, len}, &first, err));
     pd_kind found = pd_kind_of((pd_bytes){first.bytes, first.len});

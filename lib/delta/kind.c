@@ -344,13 +344,14 @@ pprofdelta_status pd_kind_tell(pd_bytes bytes, pprofdelta_status status, pprofde
     if (is_none && err && is_foreign(bytes)) { /* the names of fields mean nothing */
         memmove(err->text + sizeof foreign - 1, err->text, sizeof err->text - sizeof foreign);
         memcpy(err->text, foreign, sizeof foreign - 1);
-        err->text[sizeof err->text - 1] = err->field[0] = 0;
+        err->text[sizeof err->text - 1] = 0;
+        err->field = "";
         err->element = PPROFDELTA_NOWHERE;
     }
     if (!what.rest)
         return status;
     status =
-        PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", NULL, "this is %s%s", what.name, what.rest);
+        PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL, "this is %s%s", what.name, what.rest);
     return what.kind == PPROFDELTA_FILE_STATE ? pd_because(err, PPROFDELTA_REASON_IS_STATE, status)
                                               : status;
 }

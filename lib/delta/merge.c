@@ -61,7 +61,7 @@ pprofdelta_status pd_merge_check_period(pprofdelta_adder *a, pprofdelta_error *e
         return pd_schema_set(&a->merge.period_type, &a->pd->mem, &name, 1, err);
     pprofdelta_status status = pd_schema_match(&a->merge.period_type, &name, 1, &same, err);
     if (status && err)
-        snprintf(err->field, sizeof err->field, "period_type");
+        err->field = "period_type";
     return status;
 }
 

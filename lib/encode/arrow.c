@@ -146,7 +146,7 @@ void *pd_arrow_make(pd_arrow *a, pd_arrow_at at, const pd_arrow_kind *kind, size
 {
     const size_t most = INT32_MAX < SIZE_MAX / 16 ? INT32_MAX : SIZE_MAX / 16;
     if (!a->status && (length > most || text > most))
-        a->status = PD_FAIL(a->err, PPROFDELTA_E_LIMIT, "write", kind->name,
+        a->status = PD_FAIL(a->err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_WRITE, kind->name,
                             "more than %zu elements or bytes in a column", most);
     make_schema(a, at.schema, kind);
     make_array(a, at.array, kind, length, text);

@@ -454,6 +454,8 @@ pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
 
 void pprofdelta_heap_abandon(pprofdelta_heap *heap)
 {
+    if (!heap)
+        return;
     pd_life *life = &heap->export.life;
     if (pd_export_enter(heap, NULL))
         return;

@@ -161,8 +161,6 @@ struct pprofdelta_heap {
     pd_chains index;
     pd_sites sites;
     pd_deferral deferral;
-    uint32_t sweep_next;
-    uint32_t is_sweeping;  /* atomic */
     bool is_short_of_room; /* something was dropped for which removed sites might have made room */
     bool owns_filter;
     uint32_t birth; /* PD_CHILD and PD_LOST; 0: nothing is to be done before the tables are used */

@@ -72,9 +72,7 @@
 
 #include "pprofdelta_common.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PPROFDELTA_BEGIN
 
 /* The Arrow C data interface, which does not change. Another header may have it, too. */
 #ifndef ARROW_C_DATA_INTERFACE
@@ -112,7 +110,5 @@ typedef struct pprofdelta_tables {
     pprofdelta_table samples, stacks, locations, functions;
 } pprofdelta_tables;
 
-#ifdef __cplusplus
-}
-#endif
+PPROFDELTA_END
 #endif

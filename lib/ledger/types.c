@@ -16,7 +16,7 @@ static bool rule_names(const char *rule, const pd_type_name *name)
 
 /* Type names for a message: "a/b, c/d", truncated with "...". */
 typedef struct listing {
-    char text[400];
+    char text[180]; /* a message has two lists */
     size_t len;
     bool is_full;
 } listing;
@@ -57,7 +57,7 @@ static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_t
             }
         }
         if (!found)
-            return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
+            return PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type",
                            "no value type is named \"%.200s\"; there are: %s", rule,
                            list_names(names, len).text);
         at += strlen(rule) + 1;
@@ -103,7 +103,7 @@ static pprofdelta_status refuse_gauges(const pd_type_name *names, size_t len, pp
 {
     return pd_because(
         err, PPROFDELTA_REASON_NO_COUNTER,
-        PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
+        PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type",
                 "none of its value types is known as a counter, so there is nothing to "
                 "subtract; there are: %s",
                 list_names(names, len).text));
@@ -178,7 +178,7 @@ pprofdelta_status pd_types_classify_cumulative(pd_type_name *names, size_t len,
     PD_TRY(mark_counters(names, len, rules, err));
     const instant_type *kind = kind_of(names, len, period);
     if (kind)
-        return PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "sample_type",
+        return PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, PPROFDELTA_STAGE_DELTA, "sample_type",
                        "this is a %s profile (%s/%s), which is not cumulative: it holds %s",
                        kind->profile, kind->type, kind->unit,
                        kind->is_of_a_time ? "the samples of a limited time"
@@ -235,7 +235,7 @@ static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_nam
         list_name(&before, &name);
     }
     return pd_because(err, PPROFDELTA_REASON_OTHER_TYPES,
-                      PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
+                      PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type",
                               "the value types differ: prev has %s; cur has %s", before.text,
                               list_names(names, len).text));
 }
@@ -269,7 +269,8 @@ pprofdelta_status pd_schema_agree(const pd_schema *schema, const pd_type_name *n
         listing name = list_names(&names[i], 1);
         return pd_because(
             err, PPROFDELTA_REASON_OTHER_OPTIONS,
-            pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", i, PPROFDELTA_NOWHERE,
+            pd_fail(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type", i,
+                    PPROFDELTA_NOWHERE,
                     "%s is a %s now and was a %s before: the options name other types than "
                     "they did when the last window was remembered",
                     name.text, was_counter ? "gauge" : "counter",

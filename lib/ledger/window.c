@@ -21,8 +21,8 @@ static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
 static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pprofdelta_error *err)
 {
     if (need > PD_KEYMAP_MAX)
-        return PD_FAIL(err, PPROFDELTA_E_LIMIT, "delta", "sample", "more than %u samples",
-                       PD_KEYMAP_MAX);
+        return PD_FAIL(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_DELTA, "sample",
+                       "more than %u samples", PD_KEYMAP_MAX);
     PD_TRY(PD_RESERVE(mem, w->entry, need, err));
     PD_TRY(PD_RESERVE(mem, w->origin, need, err));
     PD_TRY(PD_RESERVE(mem, w->values, pd_mem_times(need, w->stride), err));

@@ -166,7 +166,7 @@ uint32_t pd_model_add_location(pd_model *m, pd_key ident, uint32_t mapping, uint
     bool is_new;
     pd_writer *w = &m->writer;
     if (m->location_keys.len >= PD_ENCODED_MAX && !w->status)
-        w->status = PD_FAIL(w->err, PPROFDELTA_E_LIMIT, "write", "location",
+        w->status = PD_FAIL(w->err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_WRITE, "location",
                             "more than %d locations", PD_ENCODED_MAX);
     if (!HAS_ROOM(m, locations, m->location_keys.len))
         return 0;

@@ -90,10 +90,11 @@ void pd_request_spend(pd_request *r, uint64_t bytes)
         r->left -= bytes;
     } else if (!r->parse.status) {
         r->left = 0;
-        r->parse.status = PD_FAIL(r->parse.err, PPROFDELTA_E_LIMIT, "profile", "samples",
-                                  "the conversion of this OTLP request takes more than %" PRIu64
-                                  " bytes: %d times its size, and %d MiB",
-                                  r->most, PD_REQUEST_TIMES, PD_REQUEST_ALWAYS >> 20);
+        r->parse.status =
+            PD_FAIL(r->parse.err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_PROFILE, "samples",
+                    "the conversion of this OTLP request takes more than %" PRIu64
+                    " bytes: %d times its size, and %d MiB",
+                    r->most, PD_REQUEST_TIMES, PD_REQUEST_ALWAYS >> 20);
     }
 }
 

@@ -69,7 +69,7 @@ pprofdelta_status pd_request_tell_older(pd_bytes bytes, pprofdelta_status status
     find_signs(pd_request_reader(bytes), 3, &s);
     if (s.samples ? !s.older_samples : !s.profiles)
         return status;
-    return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", NULL,
+    return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL,
                    "this is an OTLP request of opentelemetry-proto %s or older, whose fields have "
                    "other numbers: its sender has to write 1.10 or later",
                    s.profiles ? "1.8" : "1.9");

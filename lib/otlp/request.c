@@ -434,7 +434,7 @@ static void read_request(pd_request *r, pd_bytes bytes)
     if (!r->parse.status && r->sets_len > 1 && !r->takes_several)
         r->parse.status = pd_because(
             r->parse.err, PPROFDELTA_REASON_SEVERAL,
-            PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL,
+            PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL,
                     "this OTLP request has profiles of %zu resources, scopes or times, and a "
                     "window is made of one: split it",
                     r->sets_len));

@@ -127,7 +127,7 @@ static void add_id(pd_parse *p, pd_idmap *map, const pd_rows *rows, uint64_t id,
         return;
     }
     if (!p->status && len == PD_KEYMAP_MAX)
-        p->status = PD_FAIL(p->err, PPROFDELTA_E_LIMIT, "profile", NULL,
+        p->status = PD_FAIL(p->err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_PROFILE, NULL,
                             "a table of more than %u elements", PD_KEYMAP_MAX);
     if (id && is_new)
         pd_write_key(&p->writer, &map->others, key_of_id(map, id), &is_new);
@@ -344,19 +344,20 @@ static void check_strings(pd_parse *p, const pd_tables *t)
 static pprofdelta_status check_first(const pd_tables *t, pprofdelta_error *err)
 {
     if (!t->len)
-        return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", NULL, "it is empty: 0 bytes");
+        return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL,
+                       "it is empty: 0 bytes");
     if (!t->strings_len)
-        return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", "string_table",
+        return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, "string_table",
                        "it has no string table: not a pprof profile, or cut off");
     if (t->strings[0].len)
-        return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", "string_table", 0, t->first_string_off,
-                       "the first string is not empty");
+        return pd_fail(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, "string_table", 0,
+                       t->first_string_off, "the first string is not empty");
     if (!t->types_len)
-        return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", "sample_type",
+        return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, "sample_type",
                        "it has no sample types: not a pprof profile, or cut off");
     if (t->types_len > PPROFDELTA_MAX_TYPES)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "profile", "sample_type", PPROFDELTA_MAX_TYPES,
-                       t->types[PPROFDELTA_MAX_TYPES].off,
+        return pd_fail(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_PROFILE, "sample_type",
+                       PPROFDELTA_MAX_TYPES, t->types[PPROFDELTA_MAX_TYPES].off,
                        "%zu sample types; at most %d are supported", t->types_len,
                        PPROFDELTA_MAX_TYPES);
     return PPROFDELTA_OK;

@@ -239,6 +239,8 @@ pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder *r)
 
 void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
 {
+    if (!r)
+        return;
     bool is_handed_out = r->life.is_handed_out;
     if (!pd_life_abandon(&r->life))
         return;

@@ -13,7 +13,7 @@ static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart
         verdict.restart = PPROFDELTA_RESTART_STARTED;
     bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
     if (r->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
-        return PD_FAIL(err, PPROFDELTA_E_RESET, "delta", NULL, "%s",
+        return PD_FAIL(err, PPROFDELTA_E_RESET, PPROFDELTA_STAGE_DELTA, NULL, "%s",
                        verdict.restart == PPROFDELTA_RESTART_STARTED ? "counting began anew"
                        : verdict.restart == PPROFDELTA_RESTART_MASS
                            ? "half of what the last window had counted, or more, is gone"

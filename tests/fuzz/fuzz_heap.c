@@ -1,5 +1,5 @@
 /* Bytes as the life of a heap and a program of calls on its tracker: allocations that
- * are tracked, deferred, moved, freed, swept and dropped; batches that are written, refused,
+ * are tracked, deferred, moved, freed and dropped; batches that are written, refused,
  * committed and abandoned at any time; forks. Whatever is called, and wherever pages or caps
  * run out:
  *
@@ -247,8 +247,9 @@ static void step(trial *t)
     if (t->steps++ >= MOST_STEPS)
         return;
     if (what >= 10) {
-        static void (*const calls[])(trial *) = {begin, write,         write, end_batch,    commit,
-                                                 sweep, require_stats, write, fork_by_hand, arm};
+        static void (*const calls[])(trial *) = {
+            begin,         write,         write, end_batch,    commit,
+            require_stats, require_stats, write, fork_by_hand, arm};
         calls[what - 10](t);
         return;
     }
@@ -315,8 +316,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {
-        .in = program_of(data, size), .step = step, .now = 1000};
+    trial t = {.in = program_of(data, size), .step = step, .now = 1000};
     t.pages = tracker_pages(&t.memory);
     t.sums.arena = t.receiver.arena = &t.arena;
     begin_stretch(&t, true);

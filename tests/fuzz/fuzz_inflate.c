@@ -14,7 +14,7 @@ static void check_error(pprofdelta_status status, const pprofdelta_error *err, s
 {
     require(status == PPROFDELTA_E_INFLATE || status == PPROFDELTA_E_LIMIT);
     require(err->status == status && err->text[0]);
-    require(strcmp(err->stage, "inflate") == 0 && err->offset <= size);
+    require(err->stage == PPROFDELTA_STAGE_INFLATE && err->offset <= size);
 }
 
 /* The sink: inflates what it is given once more and compares. */

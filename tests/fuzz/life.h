@@ -343,24 +343,4 @@ static inline void commit(trial *t)
     see_through(t);
 }
 
-static inline int is_alive(void *cookie, const void *ptr)
-{
-    trial *t = cookie;
-    truth *of = &t->slots[slot_of(ptr)];
-    require(of->state == LIVE);
-    if (program_byte(&t->in) & 3)
-        return 1;
-    die(t, of);
-    return 0;
-}
-
-static inline void sweep(trial *t)
-{
-    pprofdelta_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
-    pprofdelta_heap_describe(t->heap, &before);
-    size_t ended = pprofdelta_heap_sweep(t->heap, program_byte(&t->in), is_alive, t, NULL);
-    pprofdelta_heap_describe(t->heap, &after);
-    require(after.swept == before.swept + ended && after.live + ended <= before.live);
-}
-
 #endif

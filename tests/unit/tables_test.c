@@ -126,14 +126,13 @@ static pprofdelta_status build_window(pprofdelta_format format, const pprofdelta
     o.format = format;
     CHECK(!pprofdelta_builder_new(&o, NULL, &b, NULL));
     for (uint64_t i = 0; i < 20; i++) {
-        pprofdelta_sample *s = pprofdelta_sample_start(b);
-        pprofdelta_frame leaf = {.name = "leaf\xff", .filename = "a.py", .line = (int64_t)(i % 3)};
-        pprofdelta_label label = {.key = "thread", .str = i % 2 ? "main" : NULL, .num = 3};
-        pprofdelta_sample_push_frame(s, &leaf, 0);
-        pprofdelta_sample_push_frame(s, &(pprofdelta_frame){.name = "main"}, 4000 + i % 4);
-        pprofdelta_sample_push_value(s, i % 2, 5);
-        pprofdelta_sample_push_label(s, &label);
-        CHECK(!pprofdelta_sample_add(s, NULL));
+        const pprofdelta_frame frames[] = {
+            {.name = "leaf\xff", .filename = "a.py", .line = (int64_t)(i % 3)}, {.name = "main"}};
+        const uint64_t addresses[] = {0, 4000 + i % 4};
+        const pprofdelta_label label = {.key = "thread", .str = i % 2 ? "main" : NULL, .num = 3};
+        const int64_t values[] = {i % 2 ? 0 : 5, i % 2 ? 5 : 0};
+        const pprofdelta_sample sample = {frames, addresses, 2, values, &label, 1};
+        CHECK(!pprofdelta_builder_add(b, &sample, NULL));
     }
     CHECK(!pprofdelta_builder_begin(b, NULL));
     pprofdelta_status status = pprofdelta_builder_write(b, sink, NULL, NULL);

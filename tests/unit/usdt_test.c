@@ -158,12 +158,6 @@ TEST(what_each_call_says)
 
 enum { POINTERS = 24 };
 
-static int is_odd_alive(void *cookie, const void *ptr)
-{
-    (void)cookie;
-    return (uintptr_t)ptr / 4096 % 2 != 0;
-}
-
 static int complete_by_chance(void *cookie, pprofdelta_heap_event *event)
 {
     rng *r = cookie;
@@ -176,7 +170,7 @@ static void act(pprofdelta_heap *heap, rng *r)
 {
     pprofdelta_heap_event event = event_at(rng_below(r, POINTERS), rng_below(r, 100));
     pprofdelta_heap_realloc move;
-    switch (rng_below(r, 8)) {
+    switch (rng_below(r, 7)) {
     case 0:
     case 1:
         pprofdelta_heap_track(heap, &event);
@@ -193,11 +187,8 @@ static void act(pprofdelta_heap *heap, rng *r)
     case 5:
         pprofdelta_heap_defer(heap, &event);
         break;
-    case 6:
-        pprofdelta_heap_complete(heap, complete_by_chance, r);
-        break;
     default:
-        pprofdelta_heap_sweep(heap, 4, is_odd_alive, NULL, NULL);
+        pprofdelta_heap_complete(heap, complete_by_chance, r);
     }
 }
 
