@@ -20,17 +20,16 @@ static void *take(cli_edit *edit, size_t size)
     return ptr;
 }
 
-/* Makes room for one more element of an array of the view. */
+/* Makes room for one more element of an array of the view. Returns the array, which may have moved. */
 static void *make_room(cli_edit *edit, void *array, size_t len, size_t *room, size_t size)
 {
     size_t more = len + len / 2 + FIRST_ROOM;
     if (len < *room)
         return array;
     void *ptr = more > SIZE_MAX / 2 / size ? NULL : take(edit, more * size);
-    if (!ptr) {
-        edit->is_failed = true;
-        return NULL;
-    }
+    edit->is_failed |= !ptr;
+    if (!ptr)
+        return array;
     if (len)
         memcpy(ptr, array, len * size);
     free(array);
@@ -38,16 +37,18 @@ static void *make_room(cli_edit *edit, void *array, size_t len, size_t *room, si
     return ptr;
 }
 
-/* ---- strings and functions ------------------------------------------------------------------- */
+#define MAKE_ROOM(edit, list, room)                                                                \
+    ((edit)->profile->view->list =                                                                 \
+         make_room(edit, (edit)->profile->view->list, (edit)->profile->view->n_##list,             \
+                   &(edit)->room, sizeof *(edit)->profile->view->list))
+
+/* ---- strings and records --------------------------------------------------------------------- */
 
 static int64_t add_string(cli_edit *edit, cli_string text)
 {
     Pd__View__Profile *view = edit->profile->view;
-    void *strings = make_room(edit, view->string_table, view->n_string_table, &edit->string_room,
-                              sizeof *view->string_table);
-    uint8_t *bytes = strings ? take(edit, text.len) : NULL;
-    if (strings)
-        view->string_table = strings;
+    MAKE_ROOM(edit, string_table, string_room);
+    uint8_t *bytes = take(edit, text.len);
     if (!bytes)
         return 0;
     memcpy(bytes, text.ptr, text.len);
@@ -79,11 +80,8 @@ int64_t cli_edit_string(cli_edit *edit, cli_string text)
 static uint64_t add_function(cli_edit *edit, const Pd__View__Function *wanted)
 {
     Pd__View__Profile *view = edit->profile->view;
-    void *functions = make_room(edit, view->function, view->n_function, &edit->function_room,
-                                sizeof *view->function);
-    Pd__View__Function *fresh = functions ? take(edit, sizeof *fresh) : NULL;
-    if (functions)
-        view->function = functions;
+    MAKE_ROOM(edit, function, function_room);
+    Pd__View__Function *fresh = take(edit, sizeof *fresh);
     if (!fresh)
         return 0;
     while (cli_profile_function(edit->profile, edit->next_function))
@@ -94,11 +92,13 @@ static uint64_t add_function(cli_edit *edit, const Pd__View__Function *wanted)
     return fresh->id;
 }
 
-/* Returns the id of the function with these parts, or 0 on failure. */
+/* Returns the id of the function with these parts, or 0 on failure and for none. */
 static uint64_t function_of(cli_edit *edit, const cli_edit_frame *frame)
 {
     Pd__View__Profile *view = edit->profile->view;
     Pd__View__Function wanted = PD__VIEW__FUNCTION__INIT;
+    if (!frame->name.ptr)
+        return 0;
     wanted.name = cli_edit_string(edit, frame->name);
     wanted.system_name = cli_edit_string(edit, frame->system_name);
     wanted.filename = cli_edit_string(edit, frame->filename);
@@ -107,6 +107,31 @@ static uint64_t function_of(cli_edit *edit, const cli_edit_frame *frame)
     size_t number =
         cli_numbers_of(&edit->functions, cli_key_of(parts, sizeof parts), view->n_function);
     return number < view->n_function ? view->function[number]->id : add_function(edit, &wanted);
+}
+
+uint64_t cli_edit_mapping(cli_edit *edit, const Pd__View__Mapping *wanted)
+{
+    Pd__View__Profile *view = edit->profile->view;
+    MAKE_ROOM(edit, mapping, mapping_room);
+    Pd__View__Mapping *fresh = take(edit, sizeof *fresh);
+    if (!fresh)
+        return 0;
+    *fresh = *wanted;
+    view->mapping[view->n_mapping++] = fresh;
+    return fresh->id = view->n_mapping;
+}
+
+Pd__View__Location *cli_edit_location(cli_edit *edit)
+{
+    Pd__View__Profile *view = edit->profile->view;
+    MAKE_ROOM(edit, location, location_room);
+    Pd__View__Location *fresh = take(edit, sizeof *fresh);
+    if (!fresh)
+        return NULL;
+    *fresh = (Pd__View__Location)PD__VIEW__LOCATION__INIT;
+    view->location[view->n_location++] = fresh;
+    fresh->id = view->n_location;
+    return fresh;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -155,6 +180,18 @@ void cli_edit_begin(cli_edit *edit, cli_profile *profile)
                        .string_room = profile->view->n_string_table,
                        .function_room = profile->view->n_function,
                        .next_function = 1};
+}
+
+bool cli_edit_new(cli_edit *edit, cli_profile *profile, uint64_t memory)
+{
+    *edit = (cli_edit){.profile = profile, .next_function = 1};
+    *profile = (cli_profile){.memory_left = memory};
+    profile->view = take(edit, sizeof *profile->view);
+    if (!profile->view)
+        return false;
+    *profile->view = (Pd__View__Profile)PD__VIEW__PROFILE__INIT;
+    add_string(edit, cli_string_of(""));
+    return !edit->is_failed;
 }
 
 int cli_edit_end(cli_edit *edit)

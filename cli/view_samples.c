@@ -146,6 +146,16 @@ static bool is_long(const uint8_t *at, const uint8_t *end)
     return is;
 }
 
+uint8_t *cli_samples_append(uint8_t *bytes, size_t *len, size_t *cap, Pd__View__Sample *sample)
+{
+    Pd__View__Profile one = PD__VIEW__PROFILE__INIT;
+    one.n_sample = 1;
+    one.sample = &sample;
+    bytes = cli_keep_more(bytes, *len, pd__view__profile__get_packed_size(&one), cap, 1);
+    *len += pd__view__profile__pack(&one, bytes + *len);
+    return bytes;
+}
+
 /* Writes all samples again, as protobuf-c does. */
 static bool rewrite(cli_samples *all)
 {
@@ -154,13 +164,9 @@ static bool rewrite(cli_samples *all)
     cli_sample sample;
     for (cli_samples rest = *all; cli_samples_next(&rest, &sample);) {
         Pd__View__Sample *message = cli_sample_unpack(&sample);
-        Pd__View__Profile one = PD__VIEW__PROFILE__INIT;
         if (!message)
             return false;
-        one.n_sample = 1;
-        one.sample = &message;
-        CLI_KEEP_MORE(made, pd__view__profile__get_packed_size(&one));
-        made_len += pd__view__profile__pack(&one, made + made_len);
+        made = cli_samples_append(made, &made_len, &made_cap, message);
         cli_sample_drop(message);
     }
     all->made = made;

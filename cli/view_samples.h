@@ -45,6 +45,9 @@ bool cli_samples_find(const uint8_t *bytes, size_t len, cli_samples *all);
 size_t cli_samples_copy(const cli_samples *all, uint8_t *to);
 size_t cli_samples_rest(const uint8_t *bytes, size_t len, uint8_t *to);
 
+/* Appends a sample to an array of kept bytes (keep.h). Returns the array, which may have moved. */
+uint8_t *cli_samples_append(uint8_t *bytes, size_t *len, size_t *cap, Pd__View__Sample *sample);
+
 /* Sets *sample to the first sample, and takes it off the list. Returns false if there is none. */
 bool cli_samples_next(cli_samples *list, cli_sample *sample);
 

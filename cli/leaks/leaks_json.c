@@ -16,7 +16,7 @@ static double known(double value)
     return value < 0 ? INFINITY : value;
 }
 
-static void put_frame(FILE *to, cli_text_form form, const cli_leaks_frame *frame)
+static void put_frame(FILE *to, cli_text_form form, const cli_frame *frame)
 {
     PUT("{\"function\": $, \"file\": $, \"line\": $}", J(frame->text.name), J(frame->text.file),
         J(frame->text.line));
@@ -24,10 +24,13 @@ static void put_frame(FILE *to, cli_text_form form, const cli_leaks_frame *frame
 
 static void put_stack(FILE *to, cli_text_form form, const cli_leaks_rows *rows, size_t row)
 {
+    const cli_frame *frame;
+    const char *comma = "";
     fputs(", \"stack\": [", to);
-    for (size_t i = 0; i < rows->rows[row].path_len; i++) {
-        fputs(i ? ", " : "", to);
-        put_frame(to, form, cli_leaks_frame_at(rows, &rows->rows[row], i));
+    for (cli_walk w = cli_leaks_walk(rows, &rows->rows[row]); (frame = cli_walk_next(&w));) {
+        fputs(comma, to);
+        put_frame(to, form, frame);
+        comma = ", ";
     }
     fputs("]", to);
 }
@@ -104,7 +107,7 @@ static void put_finding(FILE *to, cli_text_form form, const cli_leaks_run *run,
     fputs(", \"survival\": ", to);
     put_survival(to, form, run, f->cohorts);
     PUT(", \"stacks\": $, \"group\": $, \"shared\": $, ", J(f->stacks), J(f->group),
-        f->what == CLI_LEAKS_SHARED ? J(run->rows.texts[f->shared]) : CLI_JSON_NULL);
+        f->what == CLI_LEAKS_SHARED ? J(f->shared) : CLI_JSON_NULL);
     put_what(to, form, run, f);
     fputs("}", to);
 }

@@ -128,7 +128,7 @@ static void put_run(const cli_leaks_run *run)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Stacks of the same functions are one. */
+/* Stacks of the same functions are one: between two builds, addresses and lines differ. */
 typedef struct change {
     const cli_leaks_run *run; /* where it has most, and its row there */
     size_t row;
@@ -141,24 +141,12 @@ typedef struct changes {
     cli_numbers by_names;
 } changes;
 
-/* The functions of a stack: between two builds, addresses and lines differ. */
-static cli_key key_of(const cli_leaks_rows *rows, const cli_leaks_row *row)
-{
-    cli_key *names = cli_keep(row->path_len, sizeof *names);
-    for (size_t i = 0; i < row->path_len; i++) {
-        cli_string name = cli_leaks_frame_at(rows, row, i)->text.name;
-        names[i] = cli_key_of(name.ptr, name.len);
-    }
-    cli_key key = cli_key_of(names, row->path_len * sizeof *names);
-    cli_drop(names);
-    return key;
-}
-
 static void add_run(changes *to, const cli_leaks_run *run, bool is_base)
 {
     for (size_t i = 0; i < run->rows.len; i++) {
         const cli_leaks_row *row = &run->rows.rows[i];
-        size_t number = cli_numbers_of(&to->by_names, key_of(&run->rows, row), to->list_len);
+        size_t number =
+            cli_numbers_of(&to->by_names, cli_leaks_key_of(&run->rows, row, false), to->list_len);
         if (number == to->list_len) {
             CLI_KEEP_MORE(to->list, 1);
             to->list[to->list_len++] = (change){.run = run, .row = i};

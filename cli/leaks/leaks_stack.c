@@ -1,52 +1,61 @@
-/* The stacks of rows: whole for JSON, and as text without the functions of allocators and of
- * start-up, as `show` prints a stack. See leaks.h. */
+/* The frames of all locations, and the stacks of rows as `show` prints them: see leaks.h. */
 #include "leaks/leaks.h"
 
 #include "keep.h"
 #include "show/wrappers.h"
 
+void cli_leaks_make_frames(cli_leaks_work *w)
+{
+    cli_leaks_all *all = &w->all;
+    cli_profile_index(&all->merged.profile);
+    cli_shown_drop(&all->shown);
+    all->shown =
+        (cli_shown){.sides = 1, .profiles = &all->merged.profile, .filters = &w->how.allocators};
+    cli_shown_make(&all->shown, true);
+}
+
 /* ---- the program's own frame ----------------------------------------------------------------- */
 
 enum { NOTHING, OF_ALLOCATOR, OF_LIBRARY, OWN };
 
-uint64_t cli_leaks_match_allocators(const cli_leaks_how *how, const cli_frame_text *frame)
+static unsigned char grade_of(const cli_leaks_run *run, const cli_frame *frame)
 {
-    char room[CLI_SHORT_NAME_MAX];
-    if (!how->allocators.len)
-        return 0;
-    return cli_filters_match_frame(&how->allocators, frame) |
-           cli_filters_match(&how->allocators, cli_frame_short_name(frame, room));
+    const cli_frame_text *text = &frame->text;
+    bool is_own_file = !cli_string_compare(text->module, run->binary);
+    if (frame->kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_STARTS))
+        return OF_ALLOCATOR;
+    return cli_frame_is_of_library(text->name, is_own_file ? cli_string_of("") : text->module,
+                                   text->file)
+               ? OF_LIBRARY
+               : OWN;
 }
 
-void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows,
-                            const cli_leaks_how *how)
+void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows)
 {
-    for (size_t i = 0; i < rows->frames_len; i++) {
-        const cli_frame_text *text = &rows->frames[i].text;
-        bool is_own_file = !cli_string_compare(text->module, run->binary);
-        unsigned kind = cli_frame_kind(text->name, text->module, text->file, text->is_nameless);
-        if (cli_leaks_match_allocators(how, text))
-            kind = cli_frame_as_allocator(kind);
-        bool is_of_library = cli_frame_is_of_library(
-            text->name, is_own_file ? cli_string_of("") : text->module, text->file);
-        rows->frames[i].kind = (unsigned char)kind;
-        rows->frames[i].grade = kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_STARTS) ? OF_ALLOCATOR
-                                : is_of_library                                 ? OF_LIBRARY
-                                                                                : OWN;
-    }
+    const cli_shown *shown = &rows->all->shown;
+    const cli_frame *frame;
+    cli_drop(rows->grades);
+    rows->grades = cli_keep(shown->frames_len, 1);
+    for (size_t i = 0; i < rows->len; i++)
+        for (cli_walk w = cli_leaks_walk(rows, &rows->rows[i]); (frame = cli_walk_next(&w));) {
+            unsigned char *grade = &rows->grades[frame - shown->frames];
+            *grade = *grade ? *grade : grade_of(run, frame);
+        }
 }
 
 cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, size_t from)
 {
     cli_leaks_cause cause = {0};
     unsigned char grade = NOTHING;
-    for (size_t i = from; i < rows->rows[row].path_len; i++) {
-        const cli_leaks_frame *frame = cli_leaks_frame_at(rows, &rows->rows[row], i);
+    const cli_frame *frame;
+    cli_walk w = cli_leaks_walk(rows, &rows->rows[row]);
+    for (size_t i = 0; (frame = cli_walk_next(&w)); i++) {
+        unsigned char own = i < from ? NOTHING : rows->grades[frame - rows->all->shown.frames];
         if (cause.frame && !cause.caller)
             cause.caller = frame;
-        if (frame->grade <= grade)
+        if (own <= grade)
             continue;
-        grade = frame->grade;
+        grade = own;
         cause = (cli_leaks_cause){.frame = frame};
     }
     return cause;
@@ -54,30 +63,22 @@ cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, siz
 
 /* ---- one stack as text ---------------------------------------------------------------------- */
 
-void cli_leaks_cut(const cli_leaks_run *run, const cli_leaks_row *row, bool all_frames,
-                   size_t *from, size_t *to)
+cli_stack cli_leaks_shown_stack(const cli_leaks_run *run, const cli_leaks_row *row, bool all_frames)
 {
-    *from = 0;
-    *to = row->path_len;
-    if (all_frames)
-        return;
-    unsigned char *kinds = cli_keep(row->path_len, 1);
-    for (size_t i = 0; i < row->path_len; i++)
-        kinds[i] = cli_leaks_frame_at(&run->rows, row, i)->kind;
-    cli_wrappers_cut(kinds, row->path_len, run->is_heap, from, to);
-    cli_drop(kinds);
+    cli_stack stack = row->stack;
+    if (!all_frames)
+        cli_stack_fold(&run->rows.all->shown, &stack, run->is_heap);
+    return stack;
 }
 
 void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frames,
                          const char *indent)
 {
-    const cli_leaks_row *row = &run->rows.rows[number];
-    cli_frame_text *texts = cli_keep(row->path_len, sizeof *texts);
-    size_t from, to;
-    cli_leaks_cut(run, row, all_frames, &from, &to);
-    for (size_t i = from; i < to; i++)
-        texts[i - from] = cli_leaks_frame_at(&run->rows, row, i)->text;
-    if (!row->path_len)
+    cli_stack stack = cli_leaks_shown_stack(run, &run->rows.rows[number], all_frames);
+    size_t len;
+    cli_frame_text *frames = cli_stack_frames(&run->rows.all->shown, &stack, &len);
+    if (!len)
         printf("%s(no stack)\n", indent);
-    cli_frames_put(texts, to - from, indent);
+    cli_frames_put(frames, len, indent);
+    cli_drop(frames);
 }

@@ -133,7 +133,7 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
     put_evidence(run, f);
     if (f->what == CLI_LEAKS_SHARED) {
         printf("          %zu stacks with ", f->stacks);
-        cli_string_put(stdout, run->rows.texts[f->shared], CLI_TEXT_SHOWN);
+        cli_string_put(stdout, f->shared, CLI_TEXT_SHOWN);
         fputs(" in common; the largest:\n", stdout);
     } else if (f->what == CLI_LEAKS_REST) {
         printf("          %zu stacks grow together, none of them enough; the largest:\n",

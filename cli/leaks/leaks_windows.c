@@ -67,6 +67,8 @@ static int find_runs(cli_leaks_work *w, pprofdelta *context)
             w->runs[w->runs_len++] = (cli_leaks_run){.first = i,
                                                      .from_nanos = file->time_nanos,
                                                      .has_restarted = !is_other,
+                                                     .rows.all = &w->all,
+                                                     .areas.all = &w->all,
                                                      .binary = cli_string_of("")};
         cli_leaks_run *run = &w->runs[w->runs_len - 1];
         run->windows++;
@@ -271,14 +273,6 @@ static bool is_of_the_end(const reader *r)
            cli_leaks_end_of(r->paces, r->paces_len) < r->paces_len;
 }
 
-int cli_leaks_check_memory(const cli_leaks_run *run, const cli_leaks_how *how, const char *path)
-{
-    if (cli_leaks_rows_size(&run->rows) + cli_leaks_rows_size(&run->areas) + run->film.size <=
-        how->library.max_memory)
-        return CLI_DONE;
-    return cli_memory_error(path, "the stacks of this run take more memory than the limit");
-}
-
 /* Adds the account of the resident memory, if the profile has one. */
 static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment moment)
 {
@@ -322,10 +316,13 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);
     add_areas(r, profile, moment);
     if (r->how->html)
-        cli_leaks_film_add(r->run, r->windows, r->run->windows, moment.seconds);
+        cli_leaks_timeline_add(r->run, r->windows, r->run->windows, moment.seconds);
     r->run->span = moment.seconds;
     r->windows++;
-    return cli_leaks_check_memory(r->run, r->how, file->place.path);
+    return r->run->rows.all->merged.edit.is_failed
+               ? cli_memory_error(file->place.path,
+                                  "the locations of the stacks take more memory than the limit")
+               : CLI_DONE;
 }
 
 static int read_window(reader *r, const cli_leaks_file *file)
@@ -418,7 +415,7 @@ static int read_run(cli_leaks_run *run, const cli_leaks_how *how, const cli_leak
     if (!code && (end < run->windows || has_changes)) {
         cli_leaks_rows_clear(&run->rows);
         cli_leaks_rows_clear(&run->areas);
-        run->film = (cli_leaks_film){.points = NULL};
+        run->timeline = (cli_leaks_timeline){.points = NULL};
         run->windows = end;
         r = (reader){.run = run,
                      .how = how,
@@ -448,9 +445,13 @@ int cli_leaks_read(cli_leaks_work *w)
     bool has_counter = !w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_");
     if (has_counter && pprofdelta_new(&w->how.library, NULL, &context, &err))
         code = cli_options_error(w->files[0].place.path, &err);
+    if (!code && !cli_merged_begin(&w->all.merged, w->how.library.max_memory))
+        code = cli_memory_error(w->files[0].place.path, "there is not enough memory");
     code = code ? code : find_runs(w, context);
     pprofdelta_free(context);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         code = read_run(&w->runs[i], &w->how, w->files);
+    if (!code)
+        cli_leaks_make_frames(w);
     return code;
 }

@@ -2,6 +2,7 @@
 #include "leaks/leaks.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 #include "arguments.h"
 #include "output_file.h"
@@ -118,9 +119,8 @@ static void note_runs(const cli_leaks_work *w)
 static void note_allocators(const cli_leaks_work *w)
 {
     uint64_t matched = 0;
-    for (size_t i = 0; i < w->runs_len; i++)
-        for (size_t k = 0; k < w->runs[i].rows.frames_len; k++)
-            matched |= cli_leaks_match_allocators(&w->how, &w->runs[i].rows.frames[k].text);
+    for (size_t i = 0; i < w->all.shown.frames_len; i++)
+        matched |= w->all.shown.frames[i].matches;
     for (size_t i = 0; i < w->how.allocators.len; i++)
         if (!(matched >> i & 1))
             cli_note("--allocator %s: no frame of the stacks matches",
@@ -153,9 +153,9 @@ static int status_of(const cli_leaks_work *w)
     return is_enough && !is_unknown ? CLI_DONE : CLI_LEAKS_NO_VERDICT;
 }
 
-static int print(const verb *v)
+static int print(verb *v)
 {
-    const cli_leaks_work *w = &v->work;
+    cli_leaks_work *w = &v->work;
     bool is_over = false;
     int code = CLI_DONE;
     note_order(w);
@@ -217,6 +217,7 @@ static int perform(verb *v, const cli_arguments *arguments)
         v->work.how.top = v->work.how.all ? SIZE_MAX : DEFAULT_TOP;
     v->work.how.names_all = v->work.how.all || v->work.how.html || v->markdown;
     v->base_work.how = v->work.how;
+    cli_keep_at_most(v->work.how.library.max_memory, arguments->operands[0]);
     code = judge(&v->work, arguments->operands, arguments->operands_len);
     if (!code && v->base)
         code = judge(&v->base_work, &v->base, 1);

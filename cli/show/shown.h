@@ -95,9 +95,9 @@ typedef struct cli_shown {
     cli_frame
         *frames; /* those of all sources; the last stands for a stack of which all is hidden */
     size_t frames_len;
-    bool folds;              /* wrappers are hidden */
-    uint64_t hides;          /* the bits of the filters that hide */
-    const cli_string *names; /* distinct, in the order of their bytes */
+    bool folds;                 /* wrappers are hidden */
+    uint64_t hides, allocators; /* the bits of the filters of these kinds */
+    const cli_string *names;    /* distinct, in the order of their bytes */
     size_t names_len;
 
     /* Set by cli_shown_each: */
@@ -114,6 +114,12 @@ typedef struct cli_shown {
  * are short. */
 void cli_shown_make(cli_shown *shown, bool is_whole);
 
+/* Numbers the names of the frames again, short or full ones. Stacks have to be sorted again. */
+void cli_shown_number_names(cli_shown *shown, bool is_short);
+
+/* Drops the frames and their names, before they are made again. */
+void cli_shown_drop(cli_shown *shown);
+
 /* Goes through the samples that the filters keep, those of the first profile first. take returns the number of
  * frames that it has looked at, or will. A few bytes can stand for very many frames, as where a stack has a
  * location with many inlined calls again and again. If there are more than `more` and those that real
@@ -127,6 +133,9 @@ cli_shown_take cli_shown_count;
 /* The whole stack of a sample; and without so many frames at its ends. */
 cli_stack cli_stack_of(const cli_sample *sample, size_t side);
 void cli_stack_cut(const cli_shown *shown, cli_stack *stack, size_t leaf, size_t root);
+
+/* Cuts off the functions of allocators (only if is_heap) and of start-up. */
+void cli_stack_fold(cli_shown *shown, cli_stack *stack, bool is_heap);
 
 /* The first frame that is shown; NULL: there is none. */
 const cli_frame *cli_stack_leaf(const cli_shown *shown, const cli_stack *stack);
@@ -163,6 +172,9 @@ static inline size_t cli_walk_location(cli_walk *w, const cli_frame **from, cons
     *is_part = first || last;
     return index;
 }
+
+/* The frames of a stack, leaf first, of which there are *len. Drop them (keep.h). */
+cli_frame_text *cli_stack_frames(const cli_shown *shown, const cli_stack *stack, size_t *len);
 
 /* ---- sorted stacks (stacks.c) ---- */
 

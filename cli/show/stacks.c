@@ -176,26 +176,33 @@ pprofdelta_sum cli_stacks_group_sum(const cli_shown *shown, size_t at, size_t en
     return sum;
 }
 
-cli_frame_text *cli_stacks_group_frames(const cli_shown *shown, size_t at, size_t end, size_t *len)
+cli_frame_text *cli_stack_frames(const cli_shown *shown, const cli_stack *stack, size_t *len)
 {
     const cli_frame *frame;
-    const cli_stack *newest = &shown->stacks[at];
     cli_frame_text *frames = NULL;
     size_t frames_len = 0, frames_cap = 0;
-    for (size_t k = at; k < end; k++)
-        if (shown->stacks[k].side > newest->side)
-            newest = &shown->stacks[k];
-    for (cli_walk w = cli_walk_from_leaf(shown, newest); (frame = cli_walk_next(&w));) {
+    for (cli_walk w = cli_walk_from_leaf(shown, stack); (frame = cli_walk_next(&w));) {
         CLI_KEEP_MORE(frames, 1);
         frames[frames_len] = frame->text;
         frames[frames_len++].name = shown->names[frame->name];
     }
+    *len = frames_len;
+    return frames;
+}
+
+cli_frame_text *cli_stacks_group_frames(const cli_shown *shown, size_t at, size_t end, size_t *len)
+{
+    const cli_frame *frame;
+    const cli_stack *newest = &shown->stacks[at];
+    for (size_t k = at; k < end; k++)
+        if (shown->stacks[k].side > newest->side)
+            newest = &shown->stacks[k];
+    cli_frame_text *frames = cli_stack_frames(shown, newest, len);
     for (size_t k = at; k < end; k++) {
         cli_walk w = cli_walk_from_leaf(shown, &shown->stacks[k]);
         bool counts = shown->stacks[k].side == newest->side && !newest->is_hidden;
         for (size_t i = 0; counts && (frame = cli_walk_next(&w)); i++)
             cli_frame_join_places(&frames[i], &frame->text);
     }
-    *len = frames_len;
     return frames;
 }

@@ -76,7 +76,7 @@ static void choose_location(places *chosen, const cli_profile *profile, const cl
 {
     Pd__View__Location *location = profile->view->location[index];
     Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
-    if (!location->address)
+    if (!location->address || (how->wanted && !how->wanted[index]))
         return;
     report->locations++;
     if (mapping && !how->is_forced && is_named(profile, location, mapping))

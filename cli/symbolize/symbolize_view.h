@@ -17,6 +17,7 @@ typedef struct cli_symbolizing {
     bool is_not_symbolized, is_not_demangled; /* --no-symbolize, --no-demangle */
     bool is_forced;
     bool has_return_addresses; /* of frames that are no leaf: the call is one byte before */
+    const bool *wanted;        /* of each location: it is looked for; NULL: all are */
 } cli_symbolizing;
 
 /* What became of the locations of one mapping. */
