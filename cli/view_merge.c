@@ -94,3 +94,12 @@ uint64_t cli_merged_location(cli_merged *m, const cli_profile *profile,
     cli_drop(frames);
     return number + 1;
 }
+
+void cli_merged_end(cli_merged *m)
+{
+    cli_drop(m->edit.strings.slots);
+    cli_drop(m->edit.functions.slots);
+    cli_drop(m->by_place.slots);
+    cli_drop(m->by_mapping.slots);
+    cli_profile_index(&m->profile);
+}

@@ -24,4 +24,7 @@ bool cli_merged_begin(cli_merged *merged, uint64_t memory);
 uint64_t cli_merged_location(cli_merged *merged, const cli_profile *profile,
                              const Pd__View__Location *location);
 
+/* Ends: the ids of the profile can be looked up, and no location is added any more. */
+void cli_merged_end(cli_merged *merged);
+
 #endif

@@ -64,11 +64,12 @@ int cli_leaks_find_names(cli_leaks_work *w)
     for (size_t i = 0; i < w->runs_len; i++)
         choose(wanted, &w->runs[i], &w->how);
     names.wanted = wanted;
-    bool has_some = memchr(wanted, true, len);
-    int code = has_some ? cli_names_find(profile, names) : CLI_DONE;
-    if (has_some && !code)
+    const uint64_t left = profile->memory_left;
+    int code = memchr(wanted, true, len) ? cli_names_find(profile, names) : CLI_DONE;
+    bool has_names = !code && profile->memory_left != left;
+    if (has_names)
         cli_leaks_make_frames(w);
-    for (size_t i = 0; i < w->runs_len && has_some && !code; i++)
+    for (size_t i = 0; i < w->runs_len && has_names; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
     cli_drop(wanted);
     return code;

@@ -7,19 +7,26 @@
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
-/* The row of the stack of a sample. id_of has the ids of the merged locations; 0: not known yet. */
-static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
-                               const cli_sample *sample, uint64_t *id_of)
+/* A profile that is merged. */
+typedef struct merging {
+    const cli_profile *profile;
+    uint64_t *id_of; /* the merged location of each of its locations; 0: not known yet */
+    uint64_t *ids;   /* of a stack: room */
+    size_t ids_len, ids_cap;
+} merging;
+
+/* The row of the stack of a sample. */
+static cli_leaks_row *find_row(cli_leaks_rows *rows, merging *m, const cli_sample *sample)
 {
     cli_merged *merged = &rows->all->merged;
     Pd__View__Sample stack = PD__VIEW__SAMPLE__INIT;
-    size_t most = (size_t)(sample->path_end - sample->path); /* ids have a byte or more */
-    stack.location_id = cli_keep(most, sizeof *stack.location_id);
+    CLI_KEEP_MORE(m->ids, (size_t)(sample->path_end - sample->path)); /* ids have a byte or more */
+    stack.location_id = m->ids;
     for (const uint8_t *next = sample->path; next < sample->path_end;) {
-        size_t at = cli_profile_location_index(profile, cli_path_next(&next, sample->is_tagged));
-        if (!id_of[at])
-            id_of[at] = cli_merged_location(merged, profile, profile->view->location[at]);
-        stack.location_id[stack.n_location_id++] = id_of[at];
+        size_t at = cli_profile_location_index(m->profile, cli_path_next(&next, sample->is_tagged));
+        if (!m->id_of[at])
+            m->id_of[at] = cli_merged_location(merged, m->profile, m->profile->view->location[at]);
+        stack.location_id[stack.n_location_id++] = m->id_of[at];
     }
     cli_key key = cli_key_of(stack.location_id, stack.n_location_id * sizeof *stack.location_id);
     size_t number = cli_numbers_of(&rows->by_stack, key, rows->len);
@@ -31,7 +38,6 @@ static cli_leaks_row *find_row(cli_leaks_rows *rows, const cli_profile *profile,
         rows->samples =
             cli_samples_append(rows->samples, &rows->samples_len, &rows->samples_cap, &stack);
     }
-    cli_drop(stack.location_id);
     return &rows->rows[number];
 }
 
@@ -153,8 +159,8 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
 
 /* ---- windows ------------------------------------------------------------------------------ */
 
-static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
-                       const cli_leaks_columns *columns, const cli_sample *sample, uint64_t *id_of)
+static void add_sample(cli_leaks_rows *rows, merging *m, const cli_leaks_columns *columns,
+                       const cli_sample *sample)
 {
     double values[CLI_LEAKS_COLUMNS];
     for (size_t i = 0; i < CLI_LEAKS_COLUMNS; i++)
@@ -165,11 +171,11 @@ static void add_sample(cli_leaks_rows *rows, const cli_profile *profile,
         return;
     rows->has_negative |= level < 0;
     rows->has_older |= level > values[CLI_LEAKS_ALLOCATED];
-    cli_leaks_row *row = find_row(rows, profile, sample, id_of);
+    cli_leaks_row *row = find_row(rows, m, sample);
     if (has_ages)
         add_amount(row, MADE, values[CLI_LEAKS_MADE_OBJECTS], values[CLI_LEAKS_MADE_BYTES]);
     if (freed != 0)
-        add_amount(row, class_of(cli_profile_age(profile, sample)), freed,
+        add_amount(row, class_of(cli_profile_age(m->profile, sample)), freed,
                    values[CLI_LEAKS_FREED_BYTES]);
     row->now += level;
     row->made += values[CLI_LEAKS_ALLOCATED];
@@ -215,13 +221,14 @@ static void end_window(cli_leaks_rows *rows, const cli_leaks_moment *moment)
 void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment)
 {
-    uint64_t *id_of = cli_keep(profile->view->n_location, sizeof *id_of);
+    merging m = {.profile = profile, .id_of = cli_keep(profile->view->n_location, sizeof *m.id_of)};
     begin_window(rows, moment->since, moment->is_change);
     cli_sample sample;
     for (cli_samples rest = profile->samples; cli_samples_next(&rest, &sample);)
-        add_sample(rows, profile, columns, &sample, id_of);
+        add_sample(rows, &m, columns, &sample);
     end_window(rows, moment);
-    cli_drop(id_of);
+    cli_drop(m.id_of);
+    cli_drop(m.ids);
     rows->has_ages =
         columns->of[CLI_LEAKS_FREED_OBJECTS] != SIZE_MAX && (!rows->points || rows->has_ages);
     rows->seconds[moment->point] = moment->seconds;

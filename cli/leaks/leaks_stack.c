@@ -7,7 +7,6 @@
 void cli_leaks_make_frames(cli_leaks_work *w)
 {
     cli_leaks_all *all = &w->all;
-    cli_profile_index(&all->merged.profile);
     cli_shown_drop(&all->shown);
     all->shown =
         (cli_shown){.sides = 1, .profiles = &all->merged.profile, .filters = &w->how.allocators};

@@ -451,6 +451,7 @@ int cli_leaks_read(cli_leaks_work *w)
     pprofdelta_free(context);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         code = read_run(&w->runs[i], &w->how, w->files);
+    cli_merged_end(&w->all.merged);
     if (!code)
         cli_leaks_make_frames(w);
     return code;
