@@ -271,10 +271,28 @@ static inline size_t cli_leaks_block(const cli_leaks_run *run)
     return run->rows.points ? run->windows / run->rows.points : 1;
 }
 
+/* Are the windows too few for a verdict? */
+static inline bool cli_leaks_is_short(const cli_leaks_run *run)
+{
+    return run->windows < CLI_LEAKS_LEAST_POINTS;
+}
+
 /* Is there enough for a verdict? A suspect is one also without. */
 static inline bool cli_leaks_is_enough(const cli_leaks_run *run)
 {
-    return run->windows >= CLI_LEAKS_LEAST_POINTS && !run->doubt;
+    return !cli_leaks_is_short(run) && !run->doubt;
+}
+
+/* The rows that a finding is about, and the unit of its values. */
+static inline const cli_leaks_rows *cli_leaks_rows_of(const cli_leaks_run *run,
+                                                      const cli_leaks_finding *f)
+{
+    return f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows;
+}
+
+static inline cli_string cli_leaks_unit_of(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    return f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
 }
 
 /* Adds the window of that number, which the rows and the areas have; of `windows`, or of one less. */

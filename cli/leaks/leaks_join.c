@@ -30,7 +30,7 @@ cli_key cli_leaks_key_of(const cli_leaks_rows *rows, const cli_leaks_row *row, b
 /* The identity of what is found. A group is known by its function, or by the stack that has most. */
 static cli_key key_of(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
-    const cli_leaks_rows *rows = f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows;
+    const cli_leaks_rows *rows = cli_leaks_rows_of(run, f);
     cli_key stack = {0};
     if (f->what != CLI_LEAKS_REST)
         stack = cli_leaks_key_of(rows, &rows->rows[f->row], true);
@@ -69,7 +69,7 @@ void cli_leaks_join(cli_leaks_work *w)
             for (size_t k = 0; k < run->findings.len; k++) {
                 cli_leaks_finding *f = &run->findings.list[k];
                 if ((int)f->verdict.kind == kind && !cli_leaks_is_member(f) &&
-                    run->windows >= CLI_LEAKS_LEAST_POINTS)
+                    !cli_leaks_is_short(run))
                     join(&all, run, f);
             }
         }

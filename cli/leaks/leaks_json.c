@@ -53,7 +53,7 @@ static void put_what(FILE *to, cli_text_form form, const cli_leaks_run *run,
         fputs("}", to);
     }
     fputs("]", to);
-    put_stack(to, form, f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
+    put_stack(to, form, cli_leaks_rows_of(run, f), f->row);
 }
 
 static void put_evidence(FILE *to, cli_text_form form, const cli_leaks_run *run,

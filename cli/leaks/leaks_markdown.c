@@ -77,10 +77,9 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char now[48], slope[CLI_LEAKS_SLOPE_ROOM];
     const char *bold = f->verdict.kind == CLI_LEAKS_SUSPECT ? "**" : "";
-    bool is_areas = f->what == CLI_LEAKS_AREAS;
-    cli_string unit = is_areas ? cli_string_of("bytes") : run->unit;
+    cli_string unit = cli_leaks_unit_of(run, f);
     printf("| %s%s%s | ", bold, cli_leaks_kinds[f->verdict.kind].text, bold);
-    if (is_areas)
+    if (f->what == CLI_LEAKS_AREAS)
         fputs("resident memory: ", stdout);
     put_cause(&f->cause);
     if (f->stacks > 1)
@@ -94,7 +93,7 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
 /* What other runs have, too, is in the first of them. A run that is too short has none. */
 static bool is_listed(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
-    return run->windows >= CLI_LEAKS_LEAST_POINTS && !f->is_repeated;
+    return !cli_leaks_is_short(run) && !f->is_repeated;
 }
 
 static bool has_listed(const cli_leaks_run *run)

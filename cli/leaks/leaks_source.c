@@ -72,7 +72,7 @@ void cli_leaks_put_source(FILE *to, const cli_leaks_run *run, size_t findings)
     fputs(",\n\"source\":[", to);
     for (size_t i = 0; i < findings; i++) {
         const cli_leaks_finding *f = run->findings.shown[i];
-        const cli_leaks_rows *rows = f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows;
+        const cli_leaks_rows *rows = cli_leaks_rows_of(run, f);
         for (cli_walk w = cli_leaks_walk(rows, &rows->rows[f->row]); (frame = cli_walk_next(&w));) {
             const cli_frame_text *place = &frame->text;
             size_t at = 0;

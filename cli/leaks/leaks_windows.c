@@ -376,7 +376,7 @@ static void find_doubt(cli_leaks_run *run, const cli_leaks_pace *paces, bool has
                        bool is_live)
 {
     size_t fresh = cli_leaks_count_fresh(paces, run->windows);
-    if (run->windows < CLI_LEAKS_LEAST_POINTS)
+    if (cli_leaks_is_short(run))
         return;
     if (!is_live && fresh < CLI_LEAKS_LEAST_POINTS)
         run->doubt = "most profiles are the same as the one before, as Go's are until its next "
