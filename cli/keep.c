@@ -28,7 +28,7 @@ void cli_keep_at_most(uint64_t bytes, const char *name)
 }
 
 /* Counts the bytes that a block has, from when on there is a limit. */
-static void count(void *memory, bool is_fresh)
+static void count_block(void *memory, bool is_fresh)
 {
     uint64_t size = malloc_usable_size(memory);
     if (is_fresh && size > limit.left) {
@@ -46,7 +46,7 @@ void *cli_keep(size_t len, size_t size)
         cli_error("there is not enough memory");
         exit(CLI_FAILED);
     }
-    count(fresh, true);
+    count_block(fresh, true);
     *fresh = (block){.next = kept.next, .before = &kept};
     if (kept.next)
         kept.next->before = fresh;
@@ -62,7 +62,7 @@ void cli_drop(void *ptr)
     old->before->next = old->next;
     if (old->next)
         old->next->before = old->before;
-    count(old, false);
+    count_block(old, false);
     free(old);
 }
 

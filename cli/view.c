@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *take(void *cookie, size_t size)
+static void *take_limited(void *cookie, size_t size)
 {
     cli_profile *profile = cookie;
     if (size > profile->memory_left) {
@@ -27,7 +27,7 @@ static void *take(void *cookie, size_t size)
     return ptr;
 }
 
-static void give(void *cookie, void *ptr)
+static void free_limited(void *cookie, void *ptr)
 {
     (void)cookie;
     free(ptr);
@@ -35,7 +35,7 @@ static void give(void *cookie, void *ptr)
 
 ProtobufCAllocator cli_profile_allocator(cli_profile *profile)
 {
-    return (ProtobufCAllocator){take, give, profile};
+    return (ProtobufCAllocator){take_limited, free_limited, profile};
 }
 
 static int by_id(const void *a, const void *b)
@@ -83,7 +83,7 @@ void cli_profile_index(cli_profile *profile)
 
 /* protobuf-c takes no tag or length of more than five bytes, padding included, and no field above
  * 2 GiB. The library takes both. */
-static int refuse(const cli_profile *profile)
+static int refuse_profile(const cli_profile *profile)
 {
     const char *name = profile->input.name;
     if (!profile->is_over_limit)
@@ -96,7 +96,7 @@ static int refuse(const cli_profile *profile)
 }
 
 /* The bytes count that are in memory beside the view. */
-static void count(cli_profile *profile, uint64_t len)
+static void count_bytes(cli_profile *profile, uint64_t len)
 {
     profile->memory_left -= len < profile->memory_left ? len : profile->memory_left;
 }
@@ -106,7 +106,7 @@ static Pd__View__Profile *unpack_tables(cli_profile *profile, const uint8_t *byt
 {
     ProtobufCAllocator allocator = cli_profile_allocator(profile);
     size_t rest_len = cli_samples_rest(bytes, len, NULL);
-    uint8_t *rest = take(profile, rest_len + 1);
+    uint8_t *rest = take_limited(profile, rest_len + 1);
     if (!rest)
         return NULL;
     cli_samples_rest(bytes, len, rest);
@@ -116,19 +116,19 @@ static Pd__View__Profile *unpack_tables(cli_profile *profile, const uint8_t *byt
     return view;
 }
 
-static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
+static int unpack_profile(cli_profile *profile, const uint8_t *bytes, size_t len)
 {
     ProtobufCAllocator allocator = cli_profile_allocator(profile);
     profile->view = unpack_tables(profile, bytes, len);
     if (!profile->view || !cli_samples_find(bytes, len, &profile->samples))
-        return refuse(profile);
+        return refuse_profile(profile);
     if (profile->samples.made)
-        count(profile, (uint64_t)(profile->samples.end - profile->samples.at));
+        count_bytes(profile, (uint64_t)(profile->samples.end - profile->samples.at));
     if (profile->census.request) {
         profile->request = pd__otlp__request__unpack(&allocator, profile->census.request_len,
                                                      profile->census.request);
         if (!profile->request)
-            return refuse(profile);
+            return refuse_profile(profile);
     }
     cli_profile_index(profile);
     return CLI_DONE;
@@ -159,8 +159,8 @@ int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_opt
     if (pprofdelta_profile_bytes(profile->opened, &bytes, &len, &err))
         return cli_library_error(in->name, &err);
     pprofdelta_profile_census(profile->opened, &profile->census);
-    count(profile, len);
-    return unpack(profile, bytes, len);
+    count_bytes(profile, len);
+    return unpack_profile(profile, bytes, len);
 }
 
 void cli_profile_free(cli_profile *profile)

@@ -12,7 +12,7 @@ enum { FIRST_ROOM = 1 << 8 };
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-static void *take(cli_edit *edit, size_t size)
+static void *take_memory(cli_edit *edit, size_t size)
 {
     ProtobufCAllocator allocator = cli_profile_allocator(edit->profile);
     void *ptr = edit->is_failed ? NULL : allocator.alloc(allocator.allocator_data, size ? size : 1);
@@ -26,7 +26,7 @@ static void *make_room(cli_edit *edit, void *array, size_t len, size_t *room, si
     size_t more = len + len / 2 + FIRST_ROOM;
     if (len < *room)
         return array;
-    void *ptr = more > SIZE_MAX / 2 / size ? NULL : take(edit, more * size);
+    void *ptr = more > SIZE_MAX / 2 / size ? NULL : take_memory(edit, more * size);
     edit->is_failed |= !ptr;
     if (!ptr)
         return array;
@@ -48,7 +48,7 @@ static int64_t add_string(cli_edit *edit, cli_string text)
 {
     Pd__View__Profile *view = edit->profile->view;
     MAKE_ROOM(edit, string_table, string_room);
-    uint8_t *bytes = take(edit, text.len);
+    uint8_t *bytes = take_memory(edit, text.len);
     if (!bytes)
         return 0;
     memcpy(bytes, text.ptr, text.len);
@@ -81,7 +81,7 @@ static uint64_t add_function(cli_edit *edit, const Pd__View__Function *wanted)
 {
     Pd__View__Profile *view = edit->profile->view;
     MAKE_ROOM(edit, function, function_room);
-    Pd__View__Function *fresh = take(edit, sizeof *fresh);
+    Pd__View__Function *fresh = take_memory(edit, sizeof *fresh);
     if (!fresh)
         return 0;
     while (cli_profile_function(edit->profile, edit->next_function))
@@ -113,7 +113,7 @@ uint64_t cli_edit_mapping(cli_edit *edit, const Pd__View__Mapping *wanted)
 {
     Pd__View__Profile *view = edit->profile->view;
     MAKE_ROOM(edit, mapping, mapping_room);
-    Pd__View__Mapping *fresh = take(edit, sizeof *fresh);
+    Pd__View__Mapping *fresh = take_memory(edit, sizeof *fresh);
     if (!fresh)
         return 0;
     *fresh = *wanted;
@@ -125,7 +125,7 @@ Pd__View__Location *cli_edit_location(cli_edit *edit)
 {
     Pd__View__Profile *view = edit->profile->view;
     MAKE_ROOM(edit, location, location_room);
-    Pd__View__Location *fresh = take(edit, sizeof *fresh);
+    Pd__View__Location *fresh = take_memory(edit, sizeof *fresh);
     if (!fresh)
         return NULL;
     *fresh = (Pd__View__Location)PD__VIEW__LOCATION__INIT;
@@ -148,14 +148,14 @@ static void free_lines(cli_profile *profile, Pd__View__Line **lines, size_t len)
 void cli_edit_lines(cli_edit *edit, Pd__View__Location *location, const cli_edit_frame *frames,
                     size_t len)
 {
-    Pd__View__Line **lines = take(edit, len * sizeof *lines);
+    Pd__View__Line **lines = take_memory(edit, len * sizeof *lines);
     if (!lines)
         return;
     for (size_t i = 0; i < len; i++)
         lines[i] = NULL;
     for (size_t i = 0; i < len; i++) {
         uint64_t function = function_of(edit, &frames[i]);
-        lines[i] = take(edit, sizeof **lines);
+        lines[i] = take_memory(edit, sizeof **lines);
         if (!lines[i])
             break;
         *lines[i] = (Pd__View__Line)PD__VIEW__LINE__INIT;
@@ -186,7 +186,7 @@ bool cli_edit_new(cli_edit *edit, cli_profile *profile, uint64_t memory)
 {
     *edit = (cli_edit){.profile = profile, .next_function = 1};
     *profile = (cli_profile){.memory_left = memory};
-    profile->view = take(edit, sizeof *profile->view);
+    profile->view = take_memory(edit, sizeof *profile->view);
     if (!profile->view)
         return false;
     *profile->view = (Pd__View__Profile)PD__VIEW__PROFILE__INIT;

@@ -89,19 +89,19 @@ void cli_sample_read(const uint8_t *from, cli_sample *s)
         s->path = s->path_end = s->at;
 }
 
-static void *take(void *cookie, size_t size)
+static void *take_kept(void *cookie, size_t size)
 {
     (void)cookie;
     return cli_keep(size, 1);
 }
 
-static void give(void *cookie, void *ptr)
+static void free_kept(void *cookie, void *ptr)
 {
     (void)cookie;
     cli_drop(ptr);
 }
 
-static ProtobufCAllocator kept = {take, give, NULL};
+static ProtobufCAllocator kept = {take_kept, free_kept, NULL};
 
 Pd__View__Sample *cli_sample_unpack(const cli_sample *sample)
 {
@@ -157,7 +157,7 @@ uint8_t *cli_samples_append(uint8_t *bytes, size_t *len, size_t *cap, Pd__View__
 }
 
 /* Writes all samples again, as protobuf-c does. */
-static bool rewrite(cli_samples *all)
+static bool rewrite_samples(cli_samples *all)
 {
     uint8_t *made = NULL;
     size_t made_len = 0, made_cap = 0;
@@ -188,7 +188,7 @@ bool cli_samples_find(const uint8_t *bytes, size_t len, cli_samples *all)
             all->has_values[i] |= sample.values[i] != 0;
         }
     }
-    return !is_odd || rewrite(all);
+    return !is_odd || rewrite_samples(all);
 }
 
 static size_t copy_fields(const uint8_t *at, const uint8_t *end, bool is_samples, uint8_t *to)

@@ -317,8 +317,8 @@ typedef struct packed {
 } packed;
 
 /* Packs the data with that grain, if it fits. Returns the status of zlib. */
-static int pack(packed *to, const cli_leaks_work *w, const page_run *list, size_t runs,
-                double grain)
+static int pack_data(packed *to, const cli_leaks_work *w, const page_run *list, size_t runs,
+                     double grain)
 {
     char *text = NULL;
     size_t len = 0;
@@ -341,7 +341,7 @@ static int make_data(const cli_leaks_work *w, packed *data)
     for (int low = 0, high = GRAINS; low < high;) {
         packed next;
         int at = (low + high) / 2;
-        int status = pack(&next, w, list, runs, grain_at(at));
+        int status = pack_data(&next, w, list, runs, grain_at(at));
         if (status == Z_MEM_ERROR)
             return cli_system_error(w->how.html, "write", ENOMEM);
         *data = status == Z_OK ? next : *data;

@@ -45,7 +45,7 @@ typedef struct joined {
     cli_numbers by_key;
 } joined;
 
-static void join(joined *all, const cli_leaks_run *run, cli_leaks_finding *f)
+static void join_finding(joined *all, const cli_leaks_run *run, cli_leaks_finding *f)
 {
     size_t number = cli_numbers_of(&all->by_key, key_of(run, f), all->list_len);
     if (number == all->list_len) {
@@ -70,7 +70,7 @@ void cli_leaks_join(cli_leaks_work *w)
                 cli_leaks_finding *f = &run->findings.list[k];
                 if ((int)f->verdict.kind == kind && !cli_leaks_is_member(f) &&
                     !cli_leaks_is_short(run))
-                    join(&all, run, f);
+                    join_finding(&all, run, f);
             }
         }
     cli_drop(all.list);

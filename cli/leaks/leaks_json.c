@@ -11,7 +11,7 @@
 #define PUT(...) cli_json_put(to, form, __VA_ARGS__)
 
 /* What is below 0 is not known, and becomes null. */
-static double known(double value)
+static double known_or_null(double value)
 {
     return value < 0 ? INFINITY : value;
 }
@@ -102,7 +102,8 @@ static void put_finding(FILE *to, cli_text_form form, const cli_leaks_run *run,
         J(cli_string_of(cli_leaks_kinds[v->kind].word)),
         J(cli_string_of(cli_leaks_reasons[v->reason].word)), J(cli_string_of(cli_leaks_why(v))),
         J(cli_string_of(words[f->what])), J(f->now), J(f->objects), J(v->slope * 3600),
-        J(v->growth), J(v->noise), J(v->doubt), J(known(f->rate * 3600)), J(known(f->age)));
+        J(v->growth), J(v->noise), J(v->doubt), J(known_or_null(f->rate * 3600)),
+        J(known_or_null(f->age)));
     put_evidence(to, form, run, &v->evidence);
     fputs(", \"survival\": ", to);
     put_survival(to, form, run, f->cohorts);

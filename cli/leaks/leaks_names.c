@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-static void want(bool *wanted, const cli_leaks_row *row)
+static void want_row(bool *wanted, const cli_leaks_row *row)
 {
     cli_sample sample;
     cli_sample_read(row->stack.sample, &sample);
@@ -35,22 +35,22 @@ static void want_finding(bool *wanted, const cli_leaks_run *run, const cli_leaks
 {
     const cli_leaks_rows *rows = &run->rows;
     if (f->what != CLI_LEAKS_AREAS)
-        want(wanted, &rows->rows[f->row]);
+        want_row(wanted, &rows->rows[f->row]);
     for (size_t i = 0; i < rows->len && f->what == CLI_LEAKS_AREAS; i++)
         if (has_frame(rows, &rows->rows[i], f->cause.frame))
-            want(wanted, &rows->rows[i]);
+            want_row(wanted, &rows->rows[i]);
 }
 
 /* Marks the locations of a run of which names are needed. */
-static void choose(bool *wanted, const cli_leaks_run *run, const cli_leaks_how *how)
+static void want_run(bool *wanted, const cli_leaks_run *run, const cli_leaks_how *how)
 {
     const cli_leaks_findings *found = &run->findings;
     bool is_shown = how->names_all || found->suspects || found->unknown;
     for (size_t i = 0; i < run->rows.len && is_shown; i++)
         if (how->names_all || is_found(run, &run->rows.rows[i]))
-            want(wanted, &run->rows.rows[i]);
+            want_row(wanted, &run->rows.rows[i]);
     for (size_t i = 0; i < run->areas.len && is_shown; i++)
-        want(wanted, &run->areas.rows[i]);
+        want_row(wanted, &run->areas.rows[i]);
     for (size_t i = 0; i < found->shown_len; i++)
         want_finding(wanted, run, found->shown[i]);
 }
@@ -62,7 +62,7 @@ int cli_leaks_find_names(cli_leaks_work *w)
     size_t len = profile->view->n_location;
     bool *wanted = cli_keep(len, sizeof *wanted);
     for (size_t i = 0; i < w->runs_len; i++)
-        choose(wanted, &w->runs[i], &w->how);
+        want_run(wanted, &w->runs[i], &w->how);
     names.wanted = wanted;
     const uint64_t left = profile->memory_left;
     int code = memchr(wanted, true, len) ? cli_names_find(profile, names) : CLI_DONE;

@@ -35,9 +35,9 @@ static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
     return cli_string_is(run->unit, "count") ? 1 : smallest_change(run, row);
 }
 
-static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
-                               const double *allocated, const cli_leaks_cohorts *cohorts,
-                               double weight, double tests)
+static cli_leaks_verdict judge_series(const cli_leaks_ranking *r, const double *levels,
+                                      const double *allocated, const cli_leaks_cohorts *cohorts,
+                                      double weight, double tests)
 {
     double work[CLI_LEAKS_POINTS];
     bool is_known = r->rows->has_allocated;
@@ -65,8 +65,8 @@ static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
 
 void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row)
 {
-    row->verdict = judge(r, row->levels, row->allocated, row->lives ? &row->lives->cohorts : NULL,
-                         row->weight, r->tests);
+    row->verdict = judge_series(r, row->levels, row->allocated,
+                                row->lives ? &row->lives->cohorts : NULL, row->weight, r->tests);
 }
 
 /* ---- sums --------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static double mean_weight(const cli_leaks_total *t)
 cli_leaks_verdict cli_leaks_judge_total(const cli_leaks_ranking *r, const cli_leaks_total *t,
                                         double tests)
 {
-    return judge(r, t->levels, t->allocated, &t->cohorts, mean_weight(t), tests);
+    return judge_series(r, t->levels, t->allocated, &t->cohorts, mean_weight(t), tests);
 }
 
 cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *r, cli_leaks_what what,
@@ -419,7 +419,7 @@ static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
         rows->rows[i].cause = cli_leaks_find_cause(rows, i, 0);
     }
     r->out->now = all.now;
-    r->out->slope = judge(r, all.levels, all.allocated, NULL, r->weight, 1).slope;
+    r->out->slope = judge_series(r, all.levels, all.allocated, NULL, r->weight, 1).slope;
     r->out->smallest = r->smallest;
 }
 
@@ -461,7 +461,7 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Sorts and counts the findings, and chooses those that are printed. */
-static void finish(cli_leaks_findings *out, const cli_leaks_how *how)
+static void choose_shown(cli_leaks_findings *out, const cli_leaks_how *how)
 {
     qsort(out->list, out->len, sizeof *out->list, by_rank);
     out->shown = cli_keep(out->len, sizeof *out->shown);
@@ -499,5 +499,5 @@ void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
     judge_rest(&r);
     cli_leaks_judge_areas(run);
     add_rows(&r);
-    finish(&run->findings, how);
+    choose_shown(&run->findings, how);
 }

@@ -121,7 +121,7 @@ static void add_deaths(cli_leaks_cohorts *cohorts, size_t point, size_t low, siz
  * block that realloc shrinks frees bytes but no object, or since the mean of what was allocated hides that large
  * objects died and small ones did not. Behind a gap, what the cohorts do not have was allocated before the
  * first window or in one that is missing. */
-static void settle(cli_leaks_row *row, const cli_leaks_moment *m)
+static void match_alive(cli_leaks_row *row, const cli_leaks_moment *m)
 {
     cli_leaks_cohorts *cohorts = &row->lives->cohorts;
     double known = 0, live = count_samples(row->objects_now, row->bytes_now, m->period);
@@ -153,7 +153,7 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
                        point_of(m, age_of(i)), count);
         *a = (cli_leaks_amount){.last_objects = a->objects, .last_bytes = a->bytes};
     }
-    settle(row, m);
+    match_alive(row, m);
     lives->cohorts.in_use[m->point] = (float)row->bytes_now;
 }
 

@@ -13,7 +13,7 @@
 /* ---- runs --------------------------------------------------------------------------------- */
 
 /* Only the report of the window is needed. */
-static int discard(void *cookie, const void *data, size_t len)
+static int discard_bytes(void *cookie, const void *data, size_t len)
 {
     (void)cookie, (void)data, (void)len;
     return 0;
@@ -25,7 +25,7 @@ static int find_restart(pprofdelta *context, cli_leaks_file *file, const cli_lea
                         bool *restarted)
 {
     cli_input input;
-    const pprofdelta_sink sink = {.write = discard};
+    const pprofdelta_sink sink = {.write = discard_bytes};
     pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err;
     *restarted = file->stamp.restart != PPROFDELTA_RESTART_NONE;
@@ -109,7 +109,7 @@ static int refuse_types(const cli_profile *profile, const char *type)
 }
 
 /* The columns of a profile of which nothing else is known. */
-static cli_leaks_columns only(size_t level)
+static cli_leaks_columns only_level(size_t level)
 {
     cli_leaks_columns columns = {.of = {level}};
     for (size_t i = 1; i < CLI_LEAKS_COLUMNS; i++)
@@ -121,7 +121,7 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
                             cli_leaks_columns *columns)
 {
     size_t wanted = column_of(profile, type);
-    *columns = only(wanted);
+    *columns = only_level(wanted);
     if (type && wanted == SIZE_MAX)
         return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -202,7 +202,8 @@ static double period_of(const cli_profile *profile)
     return is_space && profile->view->period > 0 ? (double)profile->view->period : 0;
 }
 
-static void describe(const reader *r, const cli_profile *profile, const cli_leaks_columns *columns)
+static void describe_run(const reader *r, const cli_profile *profile,
+                         const cli_leaks_columns *columns)
 {
     cli_leaks_run *run = r->run;
     if (!r->windows) {
@@ -283,7 +284,7 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     bool is_again = run->areas.points && run->areas_block == moment.point;
     run->areas_block = moment.point;
     moment.point = run->areas.points - is_again;
-    cli_leaks_columns columns = only(column);
+    cli_leaks_columns columns = only_level(column);
     columns.of[CLI_LEAKS_ALLOCATED] = column_of(profile, "mapped_space/bytes");
     moment.since = CLI_LEAKS_SINCE_BEGINNING;
     cli_leaks_rows_add(&run->areas, profile, &columns, &moment);
@@ -304,7 +305,7 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     cli_leaks_columns columns;
     if (!cli_leaks_find_columns(profile, r->how->type, &columns))
         return refuse_types(profile, r->how->type);
-    describe(r, profile, &columns);
+    describe_run(r, profile, &columns);
     cli_leaks_moment moment = moment_of(r, file);
     note_pace(r, profile, &columns, &moment);
     if (is_of_the_end(r)) {

@@ -153,7 +153,7 @@ static int status_of(const cli_leaks_work *w)
     return is_enough && !is_unknown ? CLI_DONE : CLI_LEAKS_NO_VERDICT;
 }
 
-static int print(verb *v)
+static int print_answer(verb *v)
 {
     cli_leaks_work *w = &v->work;
     bool is_over = false;
@@ -178,7 +178,7 @@ static int print(verb *v)
 }
 
 /* Reads all files, and judges each run. */
-static int judge(cli_leaks_work *w, const char *const *operands, size_t len)
+static int read_and_judge(cli_leaks_work *w, const char *const *operands, size_t len)
 {
     int code = cli_leaks_find_files(w, operands, len);
     if (code)
@@ -207,7 +207,7 @@ static int check_options(const verb *v, const cli_arguments *arguments)
     return code ? code : cli_check_files(arguments->operands, arguments->operands_len, true);
 }
 
-static int perform(verb *v, const cli_arguments *arguments)
+static int run_command(verb *v, const cli_arguments *arguments)
 {
     int code = check_options(v, arguments);
     if (code)
@@ -218,11 +218,11 @@ static int perform(verb *v, const cli_arguments *arguments)
     v->work.how.names_all = v->work.how.all || v->work.how.html || v->markdown;
     v->base_work.how = v->work.how;
     cli_keep_at_most(v->work.how.library.max_memory, arguments->operands[0]);
-    code = judge(&v->work, arguments->operands, arguments->operands_len);
+    code = read_and_judge(&v->work, arguments->operands, arguments->operands_len);
     if (!code && v->base)
-        code = judge(&v->base_work, &v->base, 1);
+        code = read_and_judge(&v->base_work, &v->base, 1);
     cli_progress_end();
-    return code ? code : print(v);
+    return code ? code : print_answer(v);
 }
 
 int cli_leaks(int argc, char **argv)
@@ -232,5 +232,5 @@ int cli_leaks(int argc, char **argv)
     v.work.how.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     v.work.how.library.compression = PPROFDELTA_PLAIN;
     int code = cli_command_read(&command, &arguments, &v);
-    return code ? code : perform(&v, &arguments);
+    return code ? code : run_command(&v, &arguments);
 }

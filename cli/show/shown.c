@@ -298,7 +298,7 @@ static void find_ends(ends *e, const cli_shown *shown, const cli_stack *stack, b
 }
 
 /* Cuts off the frames that are not shown. Returns the number of frames that were looked at. */
-static size_t cut(cli_shown *shown, cli_stack *stack, ends *e, bool is_heap)
+static size_t fold_stack(cli_shown *shown, cli_stack *stack, ends *e, bool is_heap)
 {
     size_t from = 0, to = 0;
     find_ends(e, shown, stack, is_heap);
@@ -313,7 +313,7 @@ static size_t cut(cli_shown *shown, cli_stack *stack, ends *e, bool is_heap)
 void cli_stack_fold(cli_shown *shown, cli_stack *stack, bool is_heap)
 {
     ends e;
-    cut(shown, stack, &e, is_heap);
+    fold_stack(shown, stack, &e, is_heap);
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -334,8 +334,8 @@ static void add_values(pprofdelta_sum *sums, const cli_sample *sample)
 }
 
 /* Whether all filters keep the sample. Adds its values to those that each filter keeps. */
-static bool keep(const cli_shown *shown, const cli_source *source, cli_kept *kept,
-                 const cli_sample *sample)
+static bool keep_sample(const cli_shown *shown, const cli_source *source, cli_kept *kept,
+                        const cli_sample *sample)
 {
     const cli_filters *filters = shown->filters;
     uint64_t matched = filters->len ? match_path(source, sample) : 0;
@@ -384,7 +384,7 @@ static uint64_t usual_frames(const cli_shown *shown)
     return frames;
 }
 
-static int refuse(const cli_profile *profile, uint64_t most)
+static int refuse_frames(const cli_profile *profile, uint64_t most)
 {
     cli_error("%s: its stacks have more than %" PRIu64 " frames, most of them inlined calls: the "
               "limit for a profile of this size",
@@ -403,15 +403,15 @@ int cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void *
         cli_sample sample;
         begin_kept(shown, &shown->kept[k], profile);
         for (cli_samples rest = profile->samples; cli_samples_next(&rest, &sample);) {
-            if (!keep(shown, source, &shown->kept[k], &sample))
+            if (!keep_sample(shown, source, &shown->kept[k], &sample))
                 continue;
             cli_stack stack = cli_stack_of(&sample, k);
             if (shown->folds)
-                frames += cut(shown, &stack, &e, is_heap);
+                frames += fold_stack(shown, &stack, &e, is_heap);
             stack.is_hidden = sample.path < sample.path_end && !cli_stack_leaf(shown, &stack);
             frames += take(cookie, &stack, &sample);
             if (frames > most)
-                return refuse(profile, most);
+                return refuse_frames(profile, most);
             if (cli_output_is_over())
                 return CLI_DONE;
         }

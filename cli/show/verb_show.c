@@ -177,7 +177,7 @@ static int choose_type(const show_options *options, cli_shown *shown)
 }
 
 /* The limit counts for both profiles together. */
-static int load(show_options *options, cli_profile *profiles)
+static int load_profiles(show_options *options, cli_profile *profiles)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
@@ -222,7 +222,7 @@ static int load_and_print(show_options *options, cli_profile *profiles)
                   : options->top          ? options->top
                                           : DEFAULT_TOP;
     cli_progress_start();
-    int code = load(options, profiles);
+    int code = load_profiles(options, profiles);
     code = code ? code : choose_type(options, shown);
     if (code)
         return code;

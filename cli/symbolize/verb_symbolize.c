@@ -105,7 +105,7 @@ static int find_symbols(run *r)
     return code;
 }
 
-static int perform(run *r)
+static int run_command(run *r)
 {
     if (!cli_module_resolve) {
         cli_error("this pprofdelta was built without libdw of elfutils, so it cannot read debug "
@@ -132,7 +132,7 @@ int cli_symbolize(int argc, char **argv)
     if (!code && r.arguments.operands_len > 1)
         code = cli_usage("%.60s: is one operand too many; symbolize takes one profile",
                          r.arguments.operands[1]);
-    code = code ? code : perform(&r);
+    code = code ? code : run_command(&r);
     cli_profile_free(&r.profile);
     cli_output_close(&r.out);
     return code;
