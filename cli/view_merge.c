@@ -63,10 +63,10 @@ static uint64_t merge_mapping(cli_merged *m, const cli_profile *profile,
     return number < len ? number + 1 : cli_edit_mapping(&m->edit, &wanted);
 }
 
-bool cli_merged_begin(cli_merged *m, uint64_t memory)
+void cli_merged_begin(cli_merged *m)
 {
     *m = (cli_merged){.by_place = {.slots = NULL}};
-    return cli_edit_new(&m->edit, &m->profile, memory);
+    cli_edit_new(&m->edit, &m->profile);
 }
 
 uint64_t cli_merged_location(cli_merged *m, const cli_profile *profile,
@@ -85,8 +85,8 @@ uint64_t cli_merged_location(cli_merged *m, const cli_profile *profile,
     cli_key key =
         is_in_file ? key_in_file(address, file) : key_of_lines(address, frames, location->n_line);
     size_t number = cli_numbers_of(&m->by_place, key, len);
-    Pd__View__Location *made = number < len ? NULL : cli_edit_location(&m->edit);
-    if (made) {
+    if (number == len) {
+        Pd__View__Location *made = cli_edit_location(&m->edit);
         made->address = address;
         made->mapping_id = mapping ? merge_mapping(m, profile, mapping) : 0;
         cli_edit_lines(&m->edit, made, frames, location->n_line);
@@ -97,9 +97,7 @@ uint64_t cli_merged_location(cli_merged *m, const cli_profile *profile,
 
 void cli_merged_end(cli_merged *m)
 {
-    cli_drop(m->edit.strings.slots);
-    cli_drop(m->edit.functions.slots);
     cli_drop(m->by_place.slots);
     cli_drop(m->by_mapping.slots);
-    cli_profile_index(&m->profile);
+    cli_edit_end(&m->edit);
 }

@@ -17,10 +17,10 @@ typedef struct cli_merged {
     cli_numbers by_place, by_mapping;
 } cli_merged;
 
-/* Begins with an empty profile, which may take so much memory. Returns false if that is too little. */
-bool cli_merged_begin(cli_merged *merged, uint64_t memory);
+/* Begins with an empty profile. */
+void cli_merged_begin(cli_merged *merged);
 
-/* Returns the id of a location, which is added if it is new. If memory was short, merged->edit.is_failed is set. */
+/* Returns the id of a location, which is added if it is new. */
 uint64_t cli_merged_location(cli_merged *merged, const cli_profile *profile,
                              const Pd__View__Location *location);
 

@@ -92,25 +92,26 @@ void cli_sample_read(const uint8_t *from, cli_sample *s)
 static void *take_kept(void *cookie, size_t size)
 {
     (void)cookie;
-    return cli_keep(size, 1);
+    return cli_take(size);
 }
 
 static void free_kept(void *cookie, void *ptr)
 {
     (void)cookie;
-    cli_drop(ptr);
+    cli_give(ptr);
 }
 
-static ProtobufCAllocator kept = {take_kept, free_kept, NULL};
+ProtobufCAllocator cli_kept_messages = {take_kept, free_kept, NULL};
 
 Pd__View__Sample *cli_sample_unpack(const cli_sample *sample)
 {
-    return pd__view__sample__unpack(&kept, (size_t)(sample->end - sample->at), sample->at);
+    return pd__view__sample__unpack(&cli_kept_messages, (size_t)(sample->end - sample->at),
+                                    sample->at);
 }
 
 void cli_sample_drop(Pd__View__Sample *sample)
 {
-    pd__view__sample__free_unpacked(sample, &kept);
+    pd__view__sample__free_unpacked(sample, &cli_kept_messages);
 }
 
 /* ---- all samples -------------------------------------------------------------------------- */

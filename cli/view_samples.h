@@ -54,6 +54,9 @@ bool cli_samples_next(cli_samples *list, cli_sample *sample);
 /* Sets *sample to the one whose length is at `from`. */
 void cli_sample_read(const uint8_t *from, cli_sample *sample);
 
+/* For messages that are kept (keep.h). */
+extern ProtobufCAllocator cli_kept_messages;
+
 /* The message. It is kept (keep.h): free it with cli_sample_drop. */
 Pd__View__Sample *cli_sample_unpack(const cli_sample *sample);
 void cli_sample_drop(Pd__View__Sample *sample);

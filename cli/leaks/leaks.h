@@ -340,8 +340,8 @@ int cli_leaks_read(cli_leaks_work *work);
 /* ---- names (leaks_names.c) ---- */
 
 /* Finds the names of the locations that are shown, for all runs at once, so that each file is opened once,
- * however many processes have it. Judges the runs again. Prints what is wrong; returns an exit code. */
-int cli_leaks_find_names(cli_leaks_work *work);
+ * however many processes have it. Then judges the runs again. */
+void cli_leaks_find_names(cli_leaks_work *work);
 
 /* ---- frames and stacks (leaks_stack.c) ---- */
 

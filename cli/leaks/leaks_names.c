@@ -1,7 +1,6 @@
 /* The names of what is shown, for all runs at once: see leaks.h. */
 #include "leaks/leaks.h"
 
-#include "cli.h"
 #include "keep.h"
 
 #include <string.h>
@@ -55,7 +54,7 @@ static void want_run(bool *wanted, const cli_leaks_run *run, const cli_leaks_how
         want_finding(wanted, run, found->shown[i]);
 }
 
-int cli_leaks_find_names(cli_leaks_work *w)
+void cli_leaks_find_names(cli_leaks_work *w)
 {
     cli_profile *profile = &w->all.merged.profile;
     cli_symbolizing names = w->how.names;
@@ -64,13 +63,12 @@ int cli_leaks_find_names(cli_leaks_work *w)
     for (size_t i = 0; i < w->runs_len; i++)
         want_run(wanted, &w->runs[i], &w->how);
     names.wanted = wanted;
-    const uint64_t left = profile->memory_left;
-    int code = memchr(wanted, true, len) ? cli_names_find(profile, names) : CLI_DONE;
-    bool has_names = !code && profile->memory_left != left;
-    if (has_names)
+    const size_t changes = profile->changes;
+    if (memchr(wanted, true, len))
+        cli_names_find(profile, names);
+    if (profile->changes != changes)
         cli_leaks_make_frames(w);
-    for (size_t i = 0; i < w->runs_len && has_names; i++)
+    for (size_t i = 0; i < w->runs_len && profile->changes != changes; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
     cli_drop(wanted);
-    return code;
 }

@@ -320,10 +320,7 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
         cli_leaks_timeline_add(r->run, r->windows, r->run->windows, moment.seconds);
     r->run->span = moment.seconds;
     r->windows++;
-    return r->run->rows.all->merged.edit.is_failed
-               ? cli_memory_error(file->place.path,
-                                  "the locations of the stacks take more memory than the limit")
-               : CLI_DONE;
+    return CLI_DONE;
 }
 
 static int read_window(reader *r, const cli_leaks_file *file)
@@ -446,8 +443,7 @@ int cli_leaks_read(cli_leaks_work *w)
     bool has_counter = !w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_");
     if (has_counter && pprofdelta_new(&w->how.library, NULL, &context, &err))
         code = cli_options_error(w->files[0].place.path, &err);
-    if (!code && !cli_merged_begin(&w->all.merged, w->how.library.max_memory))
-        code = cli_memory_error(w->files[0].place.path, "there is not enough memory");
+    cli_merged_begin(&w->all.merged);
     code = code ? code : find_runs(w, context);
     pprofdelta_free(context);
     for (size_t i = 0; i < w->runs_len && !code; i++)

@@ -189,10 +189,11 @@ static int read_and_judge(cli_leaks_work *w, const char *const *operands, size_t
     code = cli_leaks_read(w);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
-    code = code ? code : cli_leaks_find_names(w);
-    if (!code)
-        cli_leaks_join(w);
-    return code;
+    if (code)
+        return code;
+    cli_leaks_find_names(w);
+    cli_leaks_join(w);
+    return CLI_DONE;
 }
 
 static int check_options(const verb *v, const cli_arguments *arguments)

@@ -60,6 +60,7 @@ static void read_answer(names *n, cli_edit *edit, cli_answer *answer)
             continue;
         f->system_name = f->name;
         f->name = name;
+        edit->profile->changes++;
     }
 }
 

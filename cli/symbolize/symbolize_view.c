@@ -195,7 +195,7 @@ static void ask_all(cli_edit *edit, const cli_symbolizing *how, const places *ch
 {
     const place *end = chosen->at + chosen->len;
     report->modules = cli_keep(edit->profile->view->n_mapping, sizeof *report->modules);
-    for (const place *from = chosen->at; from < end && !edit->is_failed;) {
+    for (const place *from = chosen->at; from < end;) {
         const place *next = from;
         while (next < end && next->mapping == from->mapping)
             next++;

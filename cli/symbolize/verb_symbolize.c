@@ -4,6 +4,7 @@
  *
  * What is still missing is printed, with what to do about it. */
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 #include "arguments.h"
 #include "output_file.h"
@@ -98,8 +99,8 @@ static int find_symbols(run *r)
 {
     cli_symbolize_report report = {0};
     cli_progress_say("reading the symbols of", r->profile.input.name);
-    int code = cli_symbolize_profile(&r->profile, &r->how, &report);
-    code = code ? code : cli_edit_write(&r->profile, &r->out);
+    cli_symbolize_profile(&r->profile, &r->how, &report);
+    int code = cli_edit_write(&r->profile, &r->out);
     if (!code)
         print_report(r, &report);
     return code;
@@ -116,6 +117,7 @@ static int run_command(run *r)
     if (code)
         return code;
     cli_progress_start();
+    cli_keep_at_most(r->library.max_memory, cli_input_name(r->arguments.operands[0]));
     code = cli_profile_load(&r->profile, (cli_file){.path = r->arguments.operands[0]}, &r->library);
     return code ? code : find_symbols(r);
 }
