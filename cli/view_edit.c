@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for one more element of an array of the view. Returns the array, which may have moved. */
+/* Makes room for one more element of an array of the view. Returns the array, which may have
+ * moved. */
 static void *make_room(void *array, size_t len, size_t *room, size_t size)
 {
     enum { LEAST = 64 };

@@ -16,7 +16,8 @@ typedef struct cli_edit {
     uint64_t next_function;                                         /* no smaller id is free */
 } cli_edit;
 
-/* Frame of a location: a function, and where in it the address is. name.ptr is NULL if there is no function. */
+/* Frame of a location: a function, and where in it the address is. name.ptr is NULL if there is no
+ * function. */
 typedef struct cli_edit_frame {
     cli_string name, system_name, filename;
     int64_t start_line, line, column;

@@ -3,9 +3,10 @@
  *     profile 1  locations 1 2 3  --+
  *     profile 2  locations 7 8    --+-->  one profile with each location once: 1 2 3 4
  *
- * Two locations are one if they have the same address in the same file, whatever the ids and the load addresses
- * are; without an address or a file, if they have the same lines and address. An address in a file is that of
- * the file, so that mappings of one file with the same offset are one. */
+ * Two locations are one if they have the same address in the same file, whatever the ids and the
+ * load addresses are; without an address or a file, if they have the same lines and address. An
+ * address in a file is that of the file, so that mappings of one file with the same offset are
+ * one. */
 #ifndef CLI_VIEW_MERGE_H
 #define CLI_VIEW_MERGE_H
 

@@ -15,8 +15,8 @@
  *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   print
  *     leaks_source.c    the source lines of a page
  *
- * A stack is one of `show` (show/shown.h): all windows are merged into one profile (view_merge.h), whose frames
- * have their names, kinds and filters as those of any profile that is shown.
+ * A stack is one of `show` (show/shown.h): all windows are merged into one profile (view_merge.h),
+ * whose frames have their names, kinds and filters as those of any profile that is shown.
  *
  * One cli_leaks_work goes through all of them. Its memory is kept (keep.h), and so are the
  * folders, which stay open. */
@@ -79,14 +79,14 @@ typedef struct cli_leaks_row {
 
 /* The stacks of a run, each with its series of in-use values.
  *
- *     all->merged    locations of all runs: 1: main.c:10   2: serve <- inlined   3: libc.so.6+0x27a10 ...
- *     samples        | 3 2 1, 0 | 6 2 1, 1 | ...    each stack of the run once, leaf first, in the form of a
- *                                                   profile; its value is the number of the row
+ *     all->merged    locations of all runs: 1: main.c:10   2: serve <- inlined   3: libc.so.6+0x27a10
+ *     samples        | 3 2 1, 0 | 6 2 1, 1 | ...    each stack of the run once, leaf first, in the
+ *                                                   form of a profile; its value is the row's number
  *     rows           one for each of them, with the values
  *
- * Labels do not matter. A series has one point for each block of windows: the lowest in-use value in the block,
- * since memory that is given back within a block does not leak. So a row has the same size for 10
- * windows and for 10,000. */
+ * Labels do not matter. A series has one point for each block of windows: the lowest in-use value
+ * in the block, since memory that is given back within a block does not leak. So a row has the same
+ * size for 10 windows and for 10,000. */
 typedef struct cli_leaks_rows {
     cli_leaks_all *all;
     cli_leaks_row *rows;
@@ -339,8 +339,8 @@ int cli_leaks_read(cli_leaks_work *work);
 
 /* ---- names (leaks_names.c) ---- */
 
-/* Finds the names of the locations that are shown, for all runs at once, so that each file is opened once,
- * however many processes have it. Then judges the runs again. */
+/* Finds the names of the locations that are shown, for all runs at once, so that each file is
+ * opened once, however many processes have it. Then judges the runs again. */
 void cli_leaks_find_names(cli_leaks_work *work);
 
 /* ---- frames and stacks (leaks_stack.c) ---- */
@@ -356,8 +356,8 @@ void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows);
  * frames before number `from` do not count. */
 cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, size_t from);
 
-/* The stack of a row of run->rows, as it is shown: without wrappers of malloc and start-up functions unless
- * all_frames is set. */
+/* The stack of a row of run->rows, as it is shown: without wrappers of malloc and start-up
+ * functions unless all_frames is set. */
 cli_stack cli_leaks_shown_stack(const cli_leaks_run *run, const cli_leaks_row *row,
                                 bool all_frames);
 

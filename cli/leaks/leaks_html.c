@@ -51,7 +51,8 @@ typedef struct series {
     double most;    /* in use, or freed in the windows in which it was allocated */
 } series;
 
-/* The series of all rows, and behind them the others: all that the series that are shown do not have. */
+/* The series of all rows, and behind them the others: all that the series that are shown do not
+ * have. */
 typedef struct series_list {
     series *list, *others;
     size_t len, points; /* len: without the others */

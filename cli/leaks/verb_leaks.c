@@ -233,5 +233,8 @@ int cli_leaks(int argc, char **argv)
     v.work.how.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     v.work.how.library.compression = PPROFDELTA_PLAIN;
     int code = cli_command_read(&command, &arguments, &v);
-    return code ? code : run_command(&v, &arguments);
+    code = code ? code : run_command(&v, &arguments);
+    cli_profile_free(&v.work.all.merged.profile);
+    cli_profile_free(&v.base_work.all.merged.profile);
+    return code;
 }

@@ -1,4 +1,4 @@
-/* What is shown of one profile, or of PREV and CUR: see shown.h.
+/* The frames and the stacks of one profile, or of PREV and CUR: see shown.h.
  *
  * A pattern is matched once with each distinct name and each frame of a location, never with each frame of
  * each sample. Each frame of a location then has a few bits, and a sample is judged by those. */

@@ -1,18 +1,31 @@
-/* What is shown of one profile, or of PREV and CUR, and all that a form of `show` prints from.
+/* The one model of stacks and frames, which `show` and `leaks` print from.
+ *
+ *     profile    locations 1 2 3, samples  | 3 2 1 | values | labels | ...  (view.h, view_samples.h)
+ *     source     the frames of each location of one profile (shown.c):
+ *                  1: main        2: serve, inlined into loop        3: malloc
+ *     frame      its text (frame.c), the number of its name, what the filters match (filters.c),
+ *                and its kind: of an allocator, of start-up, ... (wrappers.c)
+ *     stack      a sample without what is cut off its ends: it names the bytes of the sample, and
+ *                no frame is copied. cli_walk goes through its frames, from either end
+ *     group      stacks with the same names, behind each other (stacks.c)
+ *
+ * In `show`, the sources are those of one profile, or of PREV and CUR, which share the numbers of
+ * names:
  *
  *     profiles --> shown_types.c: which sample types
- *              --> shown.c: the frames of each location, with names (frame.c, short_names.c) that
- *                  both profiles share; what the filters match (filters.c); which part of each stack is
- *                  shown (wrappers.c)
- *              --> one of form_*.c: goes through the stacks, or has them sorted (stacks.c), and prints
+ *              --> shown.c: the frames, and which part of each stack is shown
+ *              --> one of form_*.c: goes through the stacks, or has them sorted, and prints
  *                      --> heading.c, notes.c: what stands above a table
  *                      --> screen.c, units.c: widths, colours, numbers
+ *
+ * In `leaks`, the locations of all windows are merged into one profile (view_merge.h), which is the
+ * source, and each stack has a row with its series (leaks/leaks.h).
  *
  * Values do not change here: a total over all samples is that of the profile, and hiding a frame
  * takes no sample away.
  *
- * The stacks stay in the bytes of the profiles (view_samples.h). A form that needs no order goes through them
- * and keeps none. One that sorts them keeps 40 bytes for each. */
+ * A form that needs no order goes through the stacks and keeps none. One that sorts them keeps 40
+ * bytes for each. */
 #ifndef CLI_SHOW_SHOWN_H
 #define CLI_SHOW_SHOWN_H
 
