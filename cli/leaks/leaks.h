@@ -4,14 +4,12 @@
  *     leaks_order.c     sorts them into runs (pure)
  *     leaks_windows.c   reads each window: in-use values, the library's sum where they are changes
  *     leaks_rows.c      one series for each stack
- *     leaks_names.c     functions and lines of what is shown, for all runs at once
  *     leaks_verdict.c   is a series a leak? (pure)
  *     leaks_survival.c  the same for a survival table (pure)
- *     leaks_stack.c     the frames of all locations, and which of a stack is the program's own
+ *     leaks_frames.c    the frames of all locations, their names, and which is the program's own
  *     leaks_rank.c      judges stacks and sums of stacks; ranks what was found
  *     leaks_areas.c     judges the areas of the resident memory
  *     leaks_join.c      what several runs have in common
- *     leaks_timeline.c  what is in use at the windows of a page
  *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   print
  *     leaks_source.c    the source lines of a page
  *
@@ -94,7 +92,7 @@ typedef struct cli_leaks_rows {
     uint8_t *samples;
     size_t samples_len, samples_cap;
     cli_numbers by_stack;
-    unsigned char *grades; /* of each frame that a row has: see leaks_stack.c */
+    unsigned char *grades; /* of each frame that a row has: see leaks_frames.c */
     double seconds[CLI_LEAKS_POINTS];
     size_t points;
     bool has_allocated; /* the last profile has the counter of what is judged */
@@ -156,7 +154,7 @@ static inline cli_walk cli_leaks_walk(const cli_leaks_rows *rows, const cli_leak
     return cli_walk_from_leaf(&rows->all->shown, &row->stack);
 }
 
-/* ---- all stacks over the windows, for a page (leaks_timeline.c) ---- */
+/* ---- all stacks over the windows, for a page (leaks_html.c) ---- */
 
 /* Points, at most. Up to this number each window is a point. Of more, each block of windows is a point,
  * with the values of the window in which most is in use, so the peak of the run is a point; and the last
@@ -337,16 +335,14 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
  * Reads all files with the role of a window. Prints what is wrong; returns an exit code. */
 int cli_leaks_read(cli_leaks_work *work);
 
-/* ---- names (leaks_names.c) ---- */
+/* ---- frames and stacks (leaks_frames.c) ---- */
+
+/* Makes the frames of all locations, which have full names. */
+void cli_leaks_make_frames(cli_leaks_work *work);
 
 /* Finds the names of the locations that are shown, for all runs at once, so that each file is
  * opened once, however many processes have it. Then judges the runs again. */
 void cli_leaks_find_names(cli_leaks_work *work);
-
-/* ---- frames and stacks (leaks_stack.c) ---- */
-
-/* Makes the frames of all locations, which have full names. */
-void cli_leaks_make_frames(cli_leaks_work *work);
 
 /* Grades the frames of the rows. Call it before cli_leaks_find_cause. */
 void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows);
