@@ -199,16 +199,21 @@ int cli_stacks_collect(cli_shown *shown, bool by_places);
 /* The same for stacks that are there. */
 void cli_stacks_sort(cli_shown *shown, bool by_places);
 
-/* The index behind the last stack of the group that begins at stacks[at]. */
-size_t cli_stacks_group_end(const cli_shown *shown, size_t at);
+/* A group: stacks[at] to stacks[end - 1]. */
+typedef struct cli_group {
+    size_t at, end;
+} cli_group;
+
+/* Makes *group, which is zero at first, the next one. Returns false if there is none. */
+bool cli_group_next(const cli_shown *shown, cli_group *group);
 
 /* The sum of a type over the stacks of a group that are from one side. */
-pprofdelta_sum cli_stacks_group_sum(const cli_shown *shown, size_t at, size_t end, size_t side,
-                                    size_t type);
+pprofdelta_sum cli_group_sum(const cli_shown *shown, cli_group group, size_t side, size_t type);
 
-/* The frames of a group, leaf first, of which there are *len: of the last profile that has the group. What
- * is not the same in all stacks of the group that are from that profile is left out. Drop them (keep.h). */
-cli_frame_text *cli_stacks_group_frames(const cli_shown *shown, size_t at, size_t end, size_t *len);
+/* The frames of a group, leaf first, of which there are *len: of the last profile that has the
+ * group. What is not the same in all stacks of the group that are from that profile is left out.
+ * Drop them (keep.h). */
+cli_frame_text *cli_group_frames(const cli_shown *shown, cli_group group, size_t *len);
 
 /* The value of a type. */
 int64_t cli_stack_value(const cli_shown *shown, const cli_stack *stack, size_t type);

@@ -151,12 +151,12 @@ int cli_stacks_collect(cli_shown *shown, bool by_places)
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
-size_t cli_stacks_group_end(const cli_shown *shown, size_t at)
+bool cli_group_next(const cli_shown *shown, cli_group *group)
 {
-    size_t end = at + 1;
-    while (end < shown->len && !shown->stacks[end].is_first)
-        end++;
-    return end;
+    group->at = group->end++;
+    while (group->end < shown->len && !shown->stacks[group->end].is_first)
+        group->end++;
+    return group->at < shown->len;
 }
 
 int64_t cli_stack_value(const cli_shown *shown, const cli_stack *stack, size_t type)
@@ -166,11 +166,10 @@ int64_t cli_stack_value(const cli_shown *shown, const cli_stack *stack, size_t t
     return sample.values[shown->types.column[stack->side][type]];
 }
 
-pprofdelta_sum cli_stacks_group_sum(const cli_shown *shown, size_t at, size_t end, size_t side,
-                                    size_t type)
+pprofdelta_sum cli_group_sum(const cli_shown *shown, cli_group group, size_t side, size_t type)
 {
     pprofdelta_sum sum = {0};
-    for (size_t i = at; i < end; i++)
+    for (size_t i = group.at; i < group.end; i++)
         if (shown->stacks[i].side == side)
             cli_sum_add(&sum, cli_stack_value(shown, &shown->stacks[i], type));
     return sum;
@@ -190,15 +189,15 @@ cli_frame_text *cli_stack_frames(const cli_shown *shown, const cli_stack *stack,
     return frames;
 }
 
-cli_frame_text *cli_stacks_group_frames(const cli_shown *shown, size_t at, size_t end, size_t *len)
+cli_frame_text *cli_group_frames(const cli_shown *shown, cli_group group, size_t *len)
 {
     const cli_frame *frame;
-    const cli_stack *newest = &shown->stacks[at];
-    for (size_t k = at; k < end; k++)
+    const cli_stack *newest = &shown->stacks[group.at];
+    for (size_t k = group.at; k < group.end; k++)
         if (shown->stacks[k].side > newest->side)
             newest = &shown->stacks[k];
     cli_frame_text *frames = cli_stack_frames(shown, newest, len);
-    for (size_t k = at; k < end; k++) {
+    for (size_t k = group.at; k < group.end; k++) {
         cli_walk w = cli_walk_from_leaf(shown, &shown->stacks[k]);
         bool counts = shown->stacks[k].side == newest->side && !newest->is_hidden;
         for (size_t i = 0; counts && (frame = cli_walk_next(&w)); i++)
