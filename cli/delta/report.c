@@ -204,7 +204,7 @@ static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unrea
 }
 
 /* One cell: "-" if a gauge has no such sum. */
-static const char *cell(const pprofdelta_type_report *type, int which, char buf[48])
+static const char *format_cell(const pprofdelta_type_report *type, int which, char buf[48])
 {
     if (!type->is_counter && which != SUM_CUR && which != SUM_DELTA)
         return strcpy(buf, "-");
@@ -219,7 +219,7 @@ static int column_width(const pprofdelta_report *report, int which)
     bool is_shown = which <= SUM_DELTA;
     for (size_t i = 0; i < report->types_len; i++) {
         pprofdelta_sum sum = sum_of(PPROFDELTA_TYPE(report, i), which);
-        size_t len = strlen(cell(PPROFDELTA_TYPE(report, i), which, text));
+        size_t len = strlen(format_cell(PPROFDELTA_TYPE(report, i), which, text));
         width = len > width ? len : width;
         is_shown |= sum.lo || sum.hi;
     }
@@ -240,7 +240,7 @@ static void text_types(FILE *out, const pprofdelta_report *report)
         char text[48];
         for (int c = 0; c < SUMS; c++)
             if (width[c])
-                fprintf(out, "%*s  ", width[c], cell(type, c, text));
+                fprintf(out, "%*s  ", width[c], format_cell(type, c, text));
         put_type(out, type);
     }
 }
