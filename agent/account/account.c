@@ -419,7 +419,7 @@ static const int64_t most_credit = 100000000;
 static int64_t credit;     /* nanoseconds of processor time that accounts may take at once */
 static uint64_t last_time; /* when the credit was computed; 0: never */
 static int64_t last_cost =
-    2500000;                /* nanoseconds that the last account took, also that of a parent */
+    1000000;                /* nanoseconds that the last account took, also that of a parent */
 static int64_t begun_nanos; /* when this process began */
 
 /* Accounts may take a hundredth of the time. What was not taken is kept for later, up to a tenth of

@@ -252,9 +252,9 @@ static bool leave_root(uid_t real, uid_t user, uid_t saved)
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-BECOMES(setuid, (uid_t all), (all), all, all, all)
-BECOMES(setreuid, (uid_t real, uid_t user), (real, user), real, user, user)
-BECOMES(setresuid, (uid_t real, uid_t user, uid_t saved), (real, user, saved), real, user, saved)
+BECOMES(setuid, (uid_t uid), (uid), uid, uid, uid)
+BECOMES(setreuid, (uid_t ruid, uid_t euid), (ruid, euid), ruid, euid, euid)
+BECOMES(setresuid, (uid_t ruid, uid_t euid, uid_t suid), (ruid, euid, suid), ruid, euid, suid)
 
 /* ---- unloading ------------------------------------------------------------------------------- */
 

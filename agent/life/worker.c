@@ -249,8 +249,7 @@ static unsigned work(bool has_table)
 /* Most processes are short, and end before the thread has anything to do. Returns false if this one has. */
 static bool begin_work(void)
 {
-    const uint64_t interval = pd_the_agent.settings.interval_nanos, most = PD_NANOS_PER_SECOND / 4;
-    const uint64_t delay = interval < most ? interval : most;
+    const uint64_t delay = PD_NANOS_PER_SECOND / 10;
     int waiting = WAITING;
     if (!is_urgent)
         atomic_fetch_or(&requests, await_request(clock_now() + delay));

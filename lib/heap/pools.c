@@ -109,7 +109,7 @@ static void *resize_pages(void *cookie, void *ptr, size_t size)
     pd_pages *pages = cookie;
     if (size > SIZE_MAX / 2)
         return NULL;
-    const size_t small = (size + 2 * FRONT - 1) / FRONT * FRONT;
+    const size_t small = (size + 2 * (size_t)FRONT - 1) / FRONT * FRONT;
     const bool is_small = small < PD_PAGE;
     const size_t whole = is_small ? small : rounded(size + FRONT);
     const front *old = ptr ? (void *)((uint8_t *)ptr - FRONT) : NULL;

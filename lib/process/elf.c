@@ -53,7 +53,7 @@ bool pd_elf_open(pd_elf *elf, int fd, uint64_t begin)
     ElfW(Ehdr) *h = &elf->header;
     elf->fd = fd;
     elf->begin = begin;
-    elf->window_len = 0;
+    elf->window_at = elf->window_len = 0;
     if (!read_whole(elf, 0, h, sizeof *h) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
         return false;
     if (h->e_ident[EI_CLASS] != OWN_CLASS || h->e_ident[EI_DATA] != OWN_ORDER)
