@@ -147,9 +147,9 @@ static void end(pd_inflater *u)
     u->gzip = NULL;
 }
 
-uint64_t pd_gzip_own(const pd_inflater *u)
+uint64_t pd_gzip_own(const pd_inflater *inflater)
 {
-    return u->gzip ? 11 << 10 : 0;
+    return inflater->gzip ? 11 << 10 : 0;
 }
 
 /* ---- the careful way ----------------------------------------------------------------------- */

@@ -115,10 +115,10 @@ static void end(pd_inflater *u)
     u->zstd_held = 0;
 }
 
-uint64_t pd_zstd_own(const pd_inflater *u)
+uint64_t pd_zstd_own(const pd_inflater *inflater)
 {
-    const uint64_t all = u->zstd ? ZSTD_sizeof_DCtx(u->zstd) : 0;
-    return all > u->zstd_held ? all - u->zstd_held : 0;
+    const uint64_t all = inflater->zstd ? ZSTD_sizeof_DCtx(inflater->zstd) : 0;
+    return all > inflater->zstd_held ? all - inflater->zstd_held : 0;
 }
 
 /* ---- frames -------------------------------------------------------------------------------- */

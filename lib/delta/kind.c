@@ -115,7 +115,7 @@ static bool find_name(const pd_bytes places[PLACES], pd_kind *out)
         pd_bytes bytes = places[row->where];
         *out = (pd_kind){kinds[row->where] ? kinds[row->where] : PPROFDELTA_FILE_OTHER, row->name,
                          row->rest};
-        if (bytes.len >= row->len && (row->where == TAG ? is_tag(bytes, row->magic, row->len)
+        if (bytes.ptr && bytes.len >= row->len && (row->where == TAG ? is_tag(bytes, row->magic, row->len)
                                                         : !memcmp(bytes.ptr, row->magic, row->len)))
             return true;
     }
@@ -227,10 +227,11 @@ static bool is_wire_of(const pd_field_row *row, uint32_t wire)
  * not counted: encoders write none. */
 static void try_message(trial *t, pd_reader r, reader_rows rows, uint32_t part)
 {
+    const pd_rows *own = rows[part];
     bool is_first = true;
     pd_field f;
-    for (; !t->is_refused && read_field(t, &r, &f); is_first = false) {
-        const pd_field_row *row = pd_row_of(rows[part], f.number);
+    for (; own && !t->is_refused && read_field(t, &r, &f); is_first = false) {
+        const pd_field_row *row = pd_row_of(own, f.number);
         bool is_known = row->kind != PD_FIELD_UNKNOWN;
         if (is_known ? !is_wire_of(row, f.wire) : !part && f.number <= PD_PROFILE_DOC_URL) {
             t->is_refused = !part || is_first;
@@ -350,8 +351,8 @@ pprofdelta_status pd_kind_tell(pd_bytes bytes, pprofdelta_status status, pprofde
     }
     if (!what.rest)
         return status;
-    status =
-        PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL, "this is %s%s", what.name, what.rest);
+    status = PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL, "this is %s%s",
+                     what.name, what.rest);
     return what.kind == PPROFDELTA_FILE_STATE ? pd_because(err, PPROFDELTA_REASON_IS_STATE, status)
                                               : status;
 }

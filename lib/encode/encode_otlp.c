@@ -20,6 +20,8 @@ uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field)
 {
     pd_bytes content = {o->content.ptr, o->content.len};
     o->content.len = 0;
+    if (!content.ptr || o->writer.status)
+        return 0;
     return pd_otlp_entry(o, field, content, pd_key_of_bytes(content.ptr, content.len, 0));
 }
 
@@ -34,6 +36,8 @@ pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string)
 
 static uint32_t add_text(pd_otlp *o, pd_bytes text)
 {
+    if (!text.ptr || o->writer.status)
+        return 0;
     return pd_otlp_entry(o, PD_OTLP_DICTIONARY_STRING_TABLE, text,
                          pd_key_of_bytes(text.ptr, text.len, 0));
 }
@@ -168,7 +172,7 @@ static void put_value(pd_otlp *o, pd_buffer *samples, pd_bytes fields, int64_t v
         return;
     *p++ = PD_OTLP_PROFILE_SAMPLES << 3 | PD_WIRE_BYTES;
     p = pd_varint_encode(p, body);
-    if (fields.len)
+    if (fields.ptr)
         memcpy(p, fields.ptr, fields.len);
     p += fields.len;
     *p++ = PD_OTLP_SAMPLE_VALUES << 3 | PD_WIRE_BYTES;
@@ -385,7 +389,7 @@ static void join(pd_otlp *o, const pd_model_header *h, pd_bytes resource, pd_buf
     static const pd_encode_origin none = {.has_scope = true};
     const pd_encode_origin *origin = o->origin ? o->origin : &none;
     pd_writer *w = &o->writer;
-    size_t ends[PPROFDELTA_MAX_TYPES], at = 0, dictionary = 0;
+    size_t ends[PPROFDELTA_MAX_TYPES] = {0}, at = 0, dictionary = 0;
     size_t profiles = make_profiles(o, h, resource, ends) + optional_size(origin->scope_url);
     make_scope(o, h);
     profiles += origin->has_scope ? field_size(o->content.len) : 0;
@@ -395,7 +399,7 @@ static void join(pd_otlp *o, const pd_model_header *h, pd_bytes resource, pd_buf
     put_intro(o, out, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, profiles);
     if (origin->has_scope)
         pd_write_part(w, out, PD_OTLP_SCOPE_PROFILES_SCOPE, &o->content);
-    for (size_t i = 0; i < o->model->types_len; at = ends[i++]) {
+    for (size_t i = 0; i < o->model->types_len && !w->status; at = ends[i++]) {
         put_intro(o, out, PD_OTLP_SCOPE_PROFILES_PROFILES, ends[i] - at + o->samples[i].len);
         pd_write_raw(w, out, o->head.ptr + at, ends[i] - at);
         pd_write_raw(w, out, o->samples[i].ptr, o->samples[i].len);

@@ -523,7 +523,7 @@ static void make_values(table_maker *t, pd_arrow_at out)
     label_columns labels = make_labels(t, list);
     for (size_t i = 0; i < m->types_len && !t->a.status; i++) {
         const char *name = name_of(t, out, i);
-        values[i] = name ? make_column(t, out, VALUES + i, name, "l", len) : NULL;
+        values[i] = make_column(t, out, VALUES + i, name ? name : "", "l", len);
     }
     pd_model_sample sample;
     pd_model_label label;

@@ -37,6 +37,8 @@ uint32_t pd_otlp_attribute(pd_otlp *o, uint32_t key, uint32_t unit)
     pd_write_varint(&o->writer, whole, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, unit);
     pd_bytes content = {whole->ptr, whole->len};
     whole->len = 0;
+    if (!content.ptr || o->writer.status)
+        return 0;
     return pd_otlp_entry(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, content,
                          pd_key_of_bytes(content.ptr, content.len, 0));
 }

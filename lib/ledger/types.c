@@ -14,16 +14,18 @@ static bool rule_names(const char *rule, const pd_type_name *name)
            pd_bytes_equal(name->unit, pd_bytes_behind(text, type.len + 1));
 }
 
-/* Type names for a message: "a/b, c/d", truncated with "...". */
+/* Type names for a message: "a/b, c/d", truncated with "...". A message has room for one list, or two short ones. */
+enum { LIST = 340, SHORT_LIST = 180 };
+
 typedef struct listing {
-    char text[180]; /* a message has two lists */
-    size_t len;
+    char text[LIST];
+    size_t len, most;
     bool is_full;
 } listing;
 
 static void list_name(listing *l, const pd_type_name *name)
 {
-    const size_t most = sizeof l->text, type_len = name->type.len, unit_len = name->unit.len;
+    const size_t most = l->most, type_len = name->type.len, unit_len = name->unit.len;
     if (l->is_full)
         return;
     int len = snprintf(l->text + l->len, most - l->len, "%s%.*s/%.*s", l->len ? ", " : "",
@@ -35,9 +37,9 @@ static void list_name(listing *l, const pd_type_name *name)
         memcpy(l->text + most - sizeof "...", "...", sizeof "...");
 }
 
-static listing list_names(const pd_type_name *names, size_t len)
+static listing list_names(const pd_type_name *names, size_t len, size_t most)
 {
-    listing l = {.len = 0};
+    listing l = {.most = most};
     for (size_t i = 0; i < len; i++)
         list_name(&l, &names[i]);
     return l;
@@ -59,7 +61,7 @@ static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_t
         if (!found)
             return PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type",
                            "no value type is named \"%.200s\"; there are: %s", rule,
-                           list_names(names, len).text);
+                           list_names(names, len, LIST).text);
         at += strlen(rule) + 1;
     }
     return PPROFDELTA_OK;
@@ -106,7 +108,7 @@ static pprofdelta_status refuse_gauges(const pd_type_name *names, size_t len, pp
         PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type",
                 "none of its value types is known as a counter, so there is nothing to "
                 "subtract; there are: %s",
-                list_names(names, len).text));
+                list_names(names, len, LIST).text));
 }
 
 pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,
@@ -229,7 +231,7 @@ static bool are_equal(const pd_type_name *a, pd_type_name b)
 static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_name *names,
                                       size_t len, pprofdelta_error *err)
 {
-    listing before = {.len = 0};
+    listing before = {.most = SHORT_LIST};
     for (size_t i = 0; i < schema->len; i++) {
         pd_type_name name = name_of(schema, i);
         list_name(&before, &name);
@@ -237,7 +239,7 @@ static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_nam
     return pd_because(err, PPROFDELTA_REASON_OTHER_TYPES,
                       PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type",
                               "the value types differ: prev has %s; cur has %s", before.text,
-                              list_names(names, len).text));
+                              list_names(names, len, SHORT_LIST).text));
 }
 
 pprofdelta_status pd_schema_match(const pd_schema *schema, const pd_type_name *names, size_t len,
@@ -266,7 +268,7 @@ pprofdelta_status pd_schema_agree(const pd_schema *schema, const pd_type_name *n
         bool was_counter = columns->slot[i] < schema->counters;
         if (names[i].is_counter == was_counter)
             continue;
-        listing name = list_names(&names[i], 1);
+        listing name = list_names(&names[i], 1, SHORT_LIST);
         return pd_because(
             err, PPROFDELTA_REASON_OTHER_OPTIONS,
             pd_fail(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type", i,

@@ -247,10 +247,10 @@ static const uint8_t *pass_intro(const uint8_t *p, const uint8_t *end, uint64_t 
 
 bool pd_model_next_sample(const pd_model *m, size_t *at, pd_model_sample *s)
 {
-    const uint8_t *p = m->encoded.ptr + *at, *end = m->encoded.ptr + m->encoded.len;
     uint64_t len, value = 0;
-    if (p == end || *p != PD_TAG_SAMPLE)
+    if (*at >= m->encoded.len || m->encoded.ptr[*at] != PD_TAG_SAMPLE)
         return false;
+    const uint8_t *p = m->encoded.ptr + *at, *end = m->encoded.ptr + m->encoded.len;
     p = pass_intro(p, end, &len);
     end = p + len;
     *at = (size_t)(end - m->encoded.ptr);
@@ -271,11 +271,10 @@ bool pd_model_next_sample(const pd_model *m, size_t *at, pd_model_sample *s)
 
 bool pd_model_next_label(pd_bytes *labels, pd_model_label *label)
 {
-    const uint8_t *p = labels->ptr, *end = p + labels->len;
     uint64_t fields[PD_LABEL_NUM_UNIT + 1] = {0}, len;
     if (!labels->len)
         return false;
-    p = pass_intro(p, end, &len);
+    const uint8_t *end = labels->ptr + labels->len, *p = pass_intro(labels->ptr, end, &len);
     *labels = (pd_bytes){p + len, (size_t)(end - p) - (size_t)len};
     for (end = p + len; p < end;) {
         uint8_t field = *p++ >> 3;

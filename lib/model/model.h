@@ -277,10 +277,10 @@ bool pd_model_next_label(pd_bytes *labels, pd_model_label *label);
 
 static inline bool pd_model_next_location(pd_bytes *stack, uint32_t *location)
 {
-    const uint8_t *end = stack->ptr + stack->len;
     uint64_t id;
     if (!stack->len)
         return false;
+    const uint8_t *end = stack->ptr + stack->len;
     stack->ptr = pd_varint_decode(stack->ptr, end, &id);
     stack->len = (size_t)(end - stack->ptr);
     *location = (uint32_t)id;

@@ -133,7 +133,7 @@ pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes
                                     pprofdelta_error *err);
 
 /* Puts the attributes of the profiles to the writer. */
-void pd_request_profiles(pd_request *r, pd_model *model);
+void pd_request_profiles(pd_request *r, pd_model *c);
 
 /* What the transfer of the profile puts to the writer: the attributes of mappings, locations, samples. */
 const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err);

@@ -19,12 +19,18 @@ static pd_key key_of(uint64_t n)
     return pd_key_of_words(words, 1, 0);
 }
 
-/* Mapping n is at 4096 * (n + 1), moved by `shift`. */
+/* Where mapping n begins, before it is moved. */
+static uint64_t start_of(unsigned n)
+{
+    return UINT64_C(4096) * (n + 1);
+}
+
+/* Mapping n is moved by `shift`. */
 static uint32_t add_mapping(pd_model *m, unsigned n, uint64_t shift)
 {
     char text[32];
-    pd_model_mapping mapping = {.start = 4096 * (n + 1) + shift,
-                                .limit = 4096 * (n + 2) + shift,
+    pd_model_mapping mapping = {.start = start_of(n) + shift,
+                                .limit = start_of(n + 1) + shift,
                                 .filename = pd_model_string(m, name_of(text, "file", n))};
     return pd_model_add_mapping(m, key_of(1000 + n), &mapping);
 }
@@ -41,7 +47,7 @@ static uint32_t add_location(pd_model *m, unsigned n, uint64_t shift)
         pd_model_add_line(m, pd_model_add_function(m, &f), line, 0);
     }
     uint32_t mapping = add_mapping(m, n % 4, shift);
-    return pd_model_add_location(m, key_of(n), mapping, 4096 * (n % 4 + 1) + shift + n, n % 5 == 0);
+    return pd_model_add_location(m, key_of(n), mapping, start_of(n % 4) + shift + n, n % 5 == 0);
 }
 
 /* Sample n has n % 7 locations, n % 3 labels and the value n. */
@@ -70,9 +76,9 @@ static bool is_right(const pd_model *m, pd_model_sample *s, unsigned n, uint64_t
         const pd_model_location *l = &m->locations[location - 1];
         unsigned of = n + i * i;
         size_t lines = l->lines_end - pd_model_lines_begin(m, location);
-        if (l->address != 4096 * (of % 4 + 1) + shift + of || lines != of % 3 ||
+        if (l->address != start_of(of % 4) + shift + of || lines != of % 3 ||
             l->is_folded != (of % 5 == 0) ||
-            m->mappings[l->mapping - 1].start != 4096 * (of % 4 + 1) + shift)
+            m->mappings[l->mapping - 1].start != start_of(of % 4) + shift)
             return false;
     }
     if (i != n % 7)
@@ -144,7 +150,7 @@ TEST(a_copy_has_the_samples_and_only_what_they_use)
     }
     begin(&to, &mem);
     for (unsigned n = 0; n < 4; n++)
-        pd_model_expect_mapping(&to, key_of(1000 + n), 4096 * (n + 1) + 0x10000);
+        pd_model_expect_mapping(&to, key_of(1000 + n), start_of(n) + 0x10000);
     CHECK(!pd_model_copy_begin(&copy, &mem, &from, &to, NULL));
     for (unsigned n = 1; n < SAMPLES; n += 13) {
         pd_model_copy_sample(&copy, origins[n]);

@@ -54,8 +54,8 @@ TEST(the_text_is_fixed)
                                        .restart = PPROFDELTA_RESTART_BUILD_ID},
                    0, text);
     CHECK_STR(text, "pprofdelta: delta from=5 to=6 seq=7 attempt=3 restart=build_id");
-    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1, .sequence = 7, .attempt = 1, .acked = 4},
-                   0, text);
+    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1, .sequence = 7, .attempt = 1, .acked = 4}, 0,
+                   text);
     CHECK_STR(text, "pprofdelta: delta from=0 to=0 seq=7 attempt=1 acked=4");
 }
 
