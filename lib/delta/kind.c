@@ -115,8 +115,9 @@ static bool find_name(const pd_bytes places[PLACES], pd_kind *out)
         pd_bytes bytes = places[row->where];
         *out = (pd_kind){kinds[row->where] ? kinds[row->where] : PPROFDELTA_FILE_OTHER, row->name,
                          row->rest};
-        if (bytes.ptr && bytes.len >= row->len && (row->where == TAG ? is_tag(bytes, row->magic, row->len)
-                                                        : !memcmp(bytes.ptr, row->magic, row->len)))
+        if (bytes.ptr && bytes.len >= row->len &&
+            (row->where == TAG ? is_tag(bytes, row->magic, row->len)
+                               : !memcmp(bytes.ptr, row->magic, row->len)))
             return true;
     }
     return false;
