@@ -68,7 +68,8 @@ def of_function(profiles, name):
 def check_windows(t, workers, what):
     """Each worker has all of its windows, in the folder of its user, and that is whose files they are."""
     own = os.path.join(t.path("out"), OWN)
-    t.check(until(lambda: not killed.live_files(own) and not killed.live_files(t.path("out"))), f"{what}: live files stay")
+    is_over = until(lambda: not killed.live_files(own) and not killed.live_files(t.path("out")), 20)
+    t.check(is_over, f"{what}: live files stay")
     found = recorded.profiles(own)
     t.equal(len(found), workers, f"{what}: processes")
     for windows in found.values():
