@@ -29,7 +29,8 @@ COMMON = os.path.join(INCLUDE, "pprofdelta_common.h")
 HEADERS = [os.path.join(INCLUDE, name) for name in ("pprofdelta.h", "pprofdelta_profile.h", "pprofdelta_common.h")]
 STRUCTS = ["type_report", "report", "memory", "stamp", "census"]
 ENUMS = ["restart", "live", "join", "status", "reason", "on_reset"]
-PY_ENUMS = ["first", "compression", "format"]  # besides: Go has them in its options
+PY_ENUMS = ["stage", "first", "compression", "format"]  # besides: Go has them in its options
+PY_NOT_COMPARED = ["memory.bytes"]  # two contexts that remember the same are equal
 PY_LISTS = ["restart", "live", "join"]  # a number is made one of these
 PREFIXES = {"status": "E_", "compression": "", "format": ""}  # of the enumerators, where it is not the name
 # The value in Python, where it is not the name: as in --report=json, and as in options of the command.
@@ -136,7 +137,7 @@ def value_of(name, enumerator):
 
 PUT = {"bool": "put32({0} != 0);", "u64": "put64({0});", "i64": "put64((uint64_t){0});", "nanos": "put64((uint64_t){0});",
        "span": "put64((uint64_t){0});", "text": "put_text({0});", "bytes": "put_bytes({0}, {0}_len);",
-       "sum": "put_sum({0});", "enum": "put32((uint32_t){0});", "struct": "put_{1}(&{0});", "list": "put_{1}s({0}, {0}_len);"}
+       "sum": "put_sum({0});", "enum": "put32((uint32_t){0});", "struct": "put_{1}(&{0});", "list": "put32((uint32_t){0}_len);\n    for (size_t i = 0; i < {0}_len; i++)\n        put_{1}(PPROFDELTA_TYPE(from, i));"}
 
 
 def order(structs):
@@ -150,10 +151,6 @@ def wasm(structs, _enums):
         out.append(f"static void put_{name}(const pprofdelta_{name} *from)\n{{")
         out += ["    " + PUT[member.kind].format(f"from->{member.name}", member.of) for member in structs[name]]
         out.append("}\n")
-    for name in sorted({member.of for members in structs.values() for member in members if member.kind == "list"}):
-        at = next(i for i, line in enumerate(out) if line.startswith(f"static void put_{name}(")) + len(structs[name]) + 2
-        out.insert(at, f"static void put_{name}s(const pprofdelta_{name} *from, size_t len)\n{{\n    put32((uint32_t)len);\n"
-                       f"    for (size_t i = 0; i < len; i++)\n        put_{name}(&from[i]);\n}}\n")
     return "\n".join(out).rstrip() + "\n"
 
 
@@ -267,7 +264,7 @@ def go(structs, enums):
 PY_C = {"bool": ("N", "PyBool_FromLong({0} != 0)"), "u64": ("K", "(unsigned long long){0}"), "i64": ("L", "(long long){0}"),
         "nanos": ("L", "(long long){0}"), "span": ("L", "(long long){0}"), "text": ("N", "text_of({0}, strlen({0}))"),
         "bytes": ("N", "text_of({0}, {0}_len)"), "sum": ("N", "sum_of({0})"), "enum": ("i", "(int){0}"),
-        "struct": ("N", "core_{1}(&{0})"), "list": ("N", "core_{1}s({0}, {0}_len)")}
+        "struct": ("N", "core_{1}(&{0})"), "list": ("N", "core_{1}s({0}, {0}_len, {0}_stride)")}
 PY_TYPE = {"bool": "bool", "text": "str", "bytes": "str"}
 PY_ABOUT = {
     "type_report": "One value type of a window, with its sums over all samples.",
@@ -282,6 +279,7 @@ PY_ABOUT = {
     "status": "What failed.",
     "reason": "Why a call failed, where a status has several reasons.",
     "on_reset": "What to do when a counter went backwards or the target restarted.",
+    "stage": "The part of the library that failed.",
     "first": "What the first window of an empty context is.",
     "compression": "The compression of the output.",
     "format": "The format of the output.",
@@ -340,10 +338,10 @@ def python_c(structs, _enums):
         values = [PY_C[member.kind][1].format(f"from->{member.name}", member.of) for member in members]
         out.append(f'    return Py_BuildValue("({codes})",\n' + " " * 25 + (",\n" + " " * 25).join(values) + ");\n}\n")
         if name in lists:
-            out.append(f"static PyObject *core_{name}s(const pprofdelta_{name} *from, size_t len)\n{{\n"
+            out.append(f"static PyObject *core_{name}s(const pprofdelta_{name} *from, size_t len, size_t stride)\n{{\n"
                        "    PyObject *tuple = PyTuple_New((Py_ssize_t)len);\n"
                        "    for (size_t i = 0; tuple && i < len; i++) {\n"
-                       f"        PyObject *one = core_{name}(&from[i]);\n"
+                       f"        PyObject *one = core_{name}((const void *)((const char *)from + i * stride));\n"
                        "        if (!one || PyTuple_SetItem(tuple, (Py_ssize_t)i, one))\n"
                        "            Py_CLEAR(tuple);\n    }\n    return tuple;\n}\n")
     return "\n".join(out).rstrip() + "\n"
@@ -353,7 +351,7 @@ def python(structs, enums):
     out = [f'"""The enums of the library, and what it returns as frozen dataclasses. {MADE}\n',
            "Text from a profile (the names of types, files and build ids) is decoded as UTF-8. Bytes that are not",
            'UTF-8 are shown as \\\\\\\\xNN.\n"""\n', "from __future__ import annotations\n",
-           "from dataclasses import dataclass", "from enum import StrEnum", "from typing import Any\n"]
+           "from dataclasses import dataclass, field", "from enum import StrEnum", "from typing import Any\n"]
     for name, enumerators in enums.items():
         out += ["", f"class {camel(name)}(StrEnum):", f'    """{PY_ABOUT[name]}"""\n']
         for enumerator, comment in enumerators:
@@ -366,7 +364,8 @@ def python(structs, enums):
         for member in structs[name]:
             kind = {"enum": camel(member.of), "struct": camel(member.of), "list": f"tuple[{camel(member.of)}, ...]"}.get(
                 member.kind) or PY_TYPE.get(member.kind, "int")
-            out += py_comment(member.comment, member.kind) + [f"    {member.name}: {kind}"]
+            out += py_comment(member.comment, member.kind) + [
+                f"    {member.name}: {kind}" + " = field(compare=False)" * (f"{name}.{member.name}" in PY_NOT_COMPARED)]
         values = []  # those that stay as they are in one slice
         for is_made, group in itertools.groupby(enumerate(structs[name]), lambda one: bool(one[1].of)):
             members = list(group)

@@ -63,7 +63,7 @@ class Headers:
         return name, f"[{kind}; {array[1:-1]}]" if array else kind
 
     def parameters(self, text):
-        return [self.declared(one) for one in text.split(", ")] if text != "void" else []
+        return [self.declared(one.strip()) for one in text.split(", ")] if text != "void" else []
 
     def result(self, text):
         return "" if text == "void" else " -> " + self.declared(text + " " * (text[-1] != "*") + "result")[1]
@@ -112,6 +112,7 @@ def layout(headers):
 
 ENUMS = {"status": "The kind of an [`Error`](crate::Error).",
          "reason": "Why a call failed, where a [`Status`] has several reasons that a caller may handle differently.",
+         "stage": "The part of the library that failed.",
          "restart": "Why a window counts as a restart of the target.",
          "on_reset": "What to do when a counter went backwards or the target restarted.",
          "first": "What the first window of an empty context is.",
@@ -151,7 +152,7 @@ def answers(structs, enums):
     for name, about in ENUMS.items():
         prefix = PREFIX.get(name, name.upper() + "_")
         values = [(number, enumerator, comment) for number, (enumerator, comment) in enumerate(enums[name]) if enumerator not in LEFT_OUT]
-        is_answer = name in ("status", "reason", "restart")
+        is_answer = name in ("status", "reason", "stage", "restart")
         out += [f"/// {about}", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash" + ("" if is_answer else ", Default") + ")]",
                 "#[non_exhaustive]", f"pub enum {camel(name)} {{"]
         for number, enumerator, comment in values:
@@ -176,7 +177,7 @@ def answers(structs, enums):
             if member.kind == "enum":
                 value = f"{camel(member.of)}::from_raw(from.{member.name})"
             elif member.kind == "list":
-                value = f"crate::error::list(from.{member.name}, from.{member.name}_len, |one| {camel(member.of)}::from_raw(one))"
+                value = f"crate::error::list(from.{member.name}, from.{member.name}_len, from.{member.name}_stride, |one| {camel(member.of)}::from_raw(one))"
             else:
                 value = KINDS[member.kind][1].format(raw(member.name))
             out.append(f"            {raw(member.name)}: {value},")

@@ -84,7 +84,7 @@ static const char *meant_by(const grammar *g, const char *word, size_t word_len,
 }
 
 /* getopt has refused the token, or has_one_dash. What is ambiguous is unknown, too. */
-static int refuse(const grammar *g, int kind, const char *token)
+static int refuse_argument(const grammar *g, int kind, const char *token)
 {
     char name[SHOWN + 1], clause[CLAUSE], letter[] = {'-', (char)optopt, 0};
     size_t dashes = token[1] == '-' ? 2 : 1, len = strcspn(token, "=");
@@ -108,7 +108,7 @@ static int refuse(const grammar *g, int kind, const char *token)
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* Returns what getopt does; OPERAND also for what stands behind "--". */
-static int next(cli_arguments *arguments, const grammar *g)
+static int next_argument(cli_arguments *arguments, const grammar *g)
 {
     int at = optind, got = -1;
     /* A lone "-" is an operand, but musl's getopt ends the options there. */
@@ -147,11 +147,11 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
     arguments->operands = (const char **)arguments->argv;
     for (;;) {
         const char *token = optind < arguments->argc ? arguments->argv[optind] : "";
-        int got = next(arguments, &g);
+        int got = next_argument(arguments, &g);
         if (got == -1)
             break;
         if (got == ':' || got == '?')
-            return refuse(&g, got, token);
+            return refuse_argument(&g, got, token);
         if (got == OPERAND) {
             arguments->has_ended |= command->is_for_command;
             arguments->ended_at += !arguments->has_ended;

@@ -183,7 +183,7 @@ const char *cli_input_name(const char *path)
 enum { TOO_LARGE = -1, FOREIGN = -2 }; /* are no errno */
 
 /* What the file is if it is no profile, by its first bytes; NULL: it may be one. */
-static const char *foreign(const cli_input *in)
+static const char *foreign_kind(const cli_input *in)
 {
     pprofdelta_file_kind kind;
     const char *what;
@@ -213,7 +213,7 @@ static int read_all(cli_input *in, int fd, uint64_t limit)
         if (in->len > limit)
             return TOO_LARGE;
         if (in->len == room) {
-            if (room == CLI_INPUT_HEAD && foreign(in))
+            if (room == CLI_INPUT_HEAD && foreign_kind(in))
                 return FOREIGN;
             uint64_t want = !room ? CLI_INPUT_HEAD : room < all ? all : 2 * (uint64_t)room;
             room = (size_t)(want < limit + 1 ? want : limit + 1);
@@ -255,7 +255,7 @@ static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CL
         return FOREIGN;
     int wrong = read_all(in, fd, limit < most ? limit : most);
     if (wrong == FOREIGN)
-        snprintf(why, CLI_WHY_ROOM, "not a pprof profile: this is %s", foreign(in));
+        snprintf(why, CLI_WHY_ROOM, "not a pprof profile: this is %s", foreign_kind(in));
     else if (wrong == TOO_LARGE)
         snprintf(why, CLI_WHY_ROOM, "is larger than the limit");
     else if (wrong)
@@ -267,7 +267,7 @@ static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CL
     return wrong;
 }
 
-static int refuse(const char *name, int wrong, const char *why)
+static int refuse_input(const char *name, int wrong, const char *why)
 {
     if (wrong == TOO_LARGE)
         return cli_memory_error(name, why);
@@ -284,12 +284,12 @@ int cli_input_read(cli_input *in, cli_file file, uint64_t limit)
     if (!file.is_regular && !strcmp(file.path, "-") && isatty(STDIN_FILENO))
         return cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
     int wrong = try_to_read(in, file, limit, why);
-    return wrong ? refuse(in->name, wrong, why) : CLI_DONE;
+    return wrong ? refuse_input(in->name, wrong, why) : CLI_DONE;
 }
 
 /* Checks the profile. */
-static pprofdelta_status check(const cli_input *in, uint64_t limit, pprofdelta_census *census,
-                               pprofdelta_error *err)
+static pprofdelta_status check_profile(const cli_input *in, uint64_t limit,
+                                       pprofdelta_census *census, pprofdelta_error *err)
 {
     pprofdelta_profile *profile;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
@@ -311,14 +311,14 @@ int cli_input_check(cli_file file, uint64_t limit, pprofdelta_census *census, bo
     char why[CLI_WHY_ROOM];
     cli_progress_say("checking", file.path);
     int wrong = try_to_read(&in, file, limit, why), code = CLI_DONE;
-    bool is_bad = !wrong && check(&in, limit, census, &err);
+    bool is_bad = !wrong && check_profile(&in, limit, census, &err);
     *counts = !wrong && !is_bad;
     if (wrong && file.found_in)
         cli_note_left_out(file.path, why);
     else if (is_bad && file.found_in)
         cli_note_refused(file.path, &err);
     else if (wrong || is_bad)
-        code = wrong ? refuse(in.name, wrong, why) : cli_library_error(in.name, &err);
+        code = wrong ? refuse_input(in.name, wrong, why) : cli_library_error(in.name, &err);
     cli_input_free(&in);
     return code;
 }

@@ -44,7 +44,7 @@ static bool has_shape(const char *text, const char *shape)
 }
 
 /* An optional fraction: ".5" is 500000000. */
-static bool fraction(const char **p, int64_t *nanos)
+static bool parse_fraction(const char **p, int64_t *nanos)
 {
     *nanos = 0;
     if (**p != '.')
@@ -61,7 +61,7 @@ static bool fraction(const char **p, int64_t *nanos)
 }
 
 /* "Z", "+01:00", "-08:30", as seconds east. */
-static bool zone(const char **p, int *east)
+static bool parse_zone(const char **p, int *east)
 {
     int hours = 0, minutes = 0;
     bool is_utc = **p == 'Z' || **p == 'z', is_west = **p == '-';
@@ -74,7 +74,7 @@ static bool zone(const char **p, int *east)
     return hours <= 23 && minutes <= 59;
 }
 
-static bool calendar(const char **p, int64_t *seconds, int64_t *nanos)
+static bool parse_calendar(const char **p, int64_t *seconds, int64_t *nanos)
 {
     struct tm t = {0};
     const char between[] = {'T', 't', ' '};
@@ -92,13 +92,13 @@ static bool calendar(const char **p, int64_t *seconds, int64_t *nanos)
     /* What is out of range comes back as another date or time. A minute may have a leap second. */
     if (t.tm_year != given.tm_year || t.tm_mon != given.tm_mon || t.tm_mday != given.tm_mday ||
         t.tm_hour != given.tm_hour || t.tm_min != given.tm_min || second > 60 ||
-        !fraction(p, nanos) || !zone(p, &east))
+        !parse_fraction(p, nanos) || !parse_zone(p, &east))
         return false;
     *seconds -= east;
     return true;
 }
 
-static bool unix_time(const char **p, int64_t *seconds, int64_t *nanos)
+static bool parse_unix_time(const char **p, int64_t *seconds, int64_t *nanos)
 {
     const char *first = *p;
     *seconds = 0;
@@ -107,7 +107,7 @@ static bool unix_time(const char **p, int64_t *seconds, int64_t *nanos)
         if (*seconds > INT64_MAX / NANOS)
             return false;
     }
-    return *p != first && fraction(p, nanos);
+    return *p != first && parse_fraction(p, nanos);
 }
 
 bool cli_instant_parse(const char *text, int64_t *nanos)
@@ -115,7 +115,7 @@ bool cli_instant_parse(const char *text, int64_t *nanos)
     const char *p = text;
     int64_t seconds, rest, total;
     p += *text == '@';
-    if (!(*text == '@' ? unix_time : calendar)(&p, &seconds, &rest))
+    if (!(*text == '@' ? parse_unix_time : parse_calendar)(&p, &seconds, &rest))
         return false;
     if (*p || __builtin_mul_overflow(seconds, NANOS, &total) ||
         __builtin_add_overflow(total, rest, &total))

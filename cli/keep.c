@@ -27,8 +27,20 @@ void cli_keep_at_most(uint64_t bytes, const char *name)
     limit.name = name;
 }
 
+uint64_t cli_keep_left(void)
+{
+    return limit.left;
+}
+
+void cli_keep_beside(int64_t bytes)
+{
+    uint64_t more = bytes > 0 ? (uint64_t)bytes : 0;
+    limit.left -= more < limit.left ? more : limit.left;
+    limit.left += bytes < 0 ? -(uint64_t)bytes : 0;
+}
+
 /* Counts the bytes that a block has, from when on there is a limit. */
-static void count(void *memory, bool is_fresh)
+static void count_block(void *memory, bool is_fresh)
 {
     uint64_t size = malloc_usable_size(memory);
     if (is_fresh && size > limit.left) {
@@ -38,15 +50,32 @@ static void count(void *memory, bool is_fresh)
     limit.left = is_fresh ? limit.left - size : limit.left + size;
 }
 
-void *cli_keep(size_t len, size_t size)
+static void *count_fresh(void *memory)
 {
-    block *fresh =
-        len <= (SIZE_MAX - sizeof *fresh) / size ? calloc(1, sizeof *fresh + len * size) : NULL;
-    if (!fresh) {
+    if (!memory) {
         cli_error("there is not enough memory");
         exit(CLI_FAILED);
     }
-    count(fresh, true);
+    count_block(memory, true);
+    return memory;
+}
+
+void *cli_take(size_t size)
+{
+    return count_fresh(malloc(size ? size : 1));
+}
+
+void cli_give(void *ptr)
+{
+    if (ptr)
+        count_block(ptr, false);
+    free(ptr);
+}
+
+void *cli_keep(size_t len, size_t size)
+{
+    block *fresh = count_fresh(
+        len <= (SIZE_MAX - sizeof *fresh) / size ? calloc(1, sizeof *fresh + len * size) : NULL);
     *fresh = (block){.next = kept.next, .before = &kept};
     if (kept.next)
         kept.next->before = fresh;
@@ -62,8 +91,7 @@ void cli_drop(void *ptr)
     old->before->next = old->next;
     if (old->next)
         old->next->before = old->before;
-    count(old, false);
-    free(old);
+    cli_give(old);
 }
 
 void *cli_keep_more(void *array, size_t len, size_t more, size_t *cap, size_t size)

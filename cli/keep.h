@@ -17,8 +17,18 @@ void *cli_keep(size_t len, size_t size);
  * profile `name` and the limit, and with CLI_FAILED. */
 void cli_keep_at_most(uint64_t bytes, const char *name);
 
+/* How many that are now; and bytes that are in memory beside: they count, too, until they are
+ * taken back with a number below 0. */
+uint64_t cli_keep_left(void);
+void cli_keep_beside(int64_t bytes);
+
 /* Ends the use of a block before the process ends; NULL is none. */
 void cli_drop(void *ptr);
+
+/* The same for what stays in reach, as a message does: not zeroed, and with nothing in front of
+ * it. */
+void *cli_take(size_t size);
+void cli_give(void *ptr);
 
 /* Makes room for `more` elements behind the first `len` of an array, which has room for *cap. Returns
  * the array, which may have moved. */

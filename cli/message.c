@@ -31,13 +31,13 @@ static struct {
 static const char erase[] = "\r\033[K";
 
 /* A failed write is ignored: the run does not need the line. */
-static void put(const char *bytes, size_t len)
+static void put_bytes(const char *bytes, size_t len)
 {
     ssize_t done = write(STDERR_FILENO, bytes, len);
     (void)done;
 }
 
-static void tick(int signal)
+static void draw_progress(int signal)
 {
     char text[LINE_ROOM + 32];
     char digits[24];
@@ -54,13 +54,13 @@ static void tick(int signal)
     len += sizeof digits - at;
     text[len++] = ' ';
     text[len++] = 's';
-    put(text, len);
+    put_bytes(text, len);
     progress.is_shown = true;
     errno = kept;
 }
 
 /* Blocks or unblocks the signal. */
-static void hold(int how)
+static void hold_alarm(int how)
 {
     sigset_t set;
     sigemptyset(&set);
@@ -77,7 +77,7 @@ static void set_timer(time_t first)
 
 void cli_progress_start(void)
 {
-    struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = draw_progress, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);
     if (cli_is_quiet || !isatty(STDERR_FILENO) || atexit(cli_progress_end) ||
         sigaction(SIGALRM, &action, NULL))
@@ -97,21 +97,21 @@ void cli_progress_say(const char *doing, const char *name)
     len += cli_string_write(line + len, sizeof line - len - 2, cli_string_of(name + cut));
     line[len++] = ',';
     line[len++] = ' ';
-    hold(SIG_BLOCK);
+    hold_alarm(SIG_BLOCK);
     memcpy(progress.line, line, len);
     progress.len = len;
-    hold(SIG_UNBLOCK);
+    hold_alarm(SIG_UNBLOCK);
 }
 
 void cli_progress_clear(void)
 {
     if (!progress.is_on)
         return;
-    hold(SIG_BLOCK);
+    hold_alarm(SIG_BLOCK);
     if (progress.is_shown)
-        put(erase, sizeof erase - 1);
+        put_bytes(erase, sizeof erase - 1);
     progress.is_shown = false;
-    hold(SIG_UNBLOCK);
+    hold_alarm(SIG_UNBLOCK);
 }
 
 void cli_progress_end(void)
@@ -272,24 +272,9 @@ static const char *advice_for(const pprofdelta_error *err, unsigned inputs)
     return NULL;
 }
 
-enum { DESCRIPTION = sizeof(pprofdelta_error) + 256 };
-
-/* "sample[12].location_id: no location has the id 99 (at byte 812 of the uncompressed file)" */
-static const char *describe(const pprofdelta_error *err, char to[DESCRIPTION])
+static const char *describe_error(const pprofdelta_error *err, char to[PPROFDELTA_ERROR_LINE])
 {
-    char where[128] = "", at[80] = "";
-    int first = (int)strcspn(err->field, "."); /* sample.location_id: sample[12].location_id */
-    if (err->field[0] && err->element != PPROFDELTA_NOWHERE)
-        snprintf(where, sizeof where, "%.*s[%" PRIu64 "]%s: ", first, err->field, err->element,
-                 err->field + first);
-    else if (err->field[0])
-        snprintf(where, sizeof where, "%s: ", err->field);
-    if (err->offset != PPROFDELTA_NOWHERE)
-        snprintf(at, sizeof at, " (at byte %" PRIu64 " of the %s)", err->offset,
-                 !strcmp(err->stage, "inflate") ? "compressed file"
-                 : !strcmp(err->stage, "state") ? "file"
-                                                : "uncompressed file");
-    snprintf(to, DESCRIPTION, "%s%s%s", where, err->text, at);
+    pprofdelta_error_line(err, to, PPROFDELTA_ERROR_LINE);
     return to;
 }
 
@@ -300,22 +285,22 @@ void cli_note_left_out(const char *name, const char *why)
 
 void cli_note_refused(const char *name, const pprofdelta_error *err)
 {
-    char text[DESCRIPTION];
-    cli_note_left_out(name, describe(err, text));
+    char text[PPROFDELTA_ERROR_LINE];
+    cli_note_left_out(name, describe_error(err, text));
 }
 
 int cli_inputs_error(unsigned kind, const char *first, const char *second,
                      const pprofdelta_error *err)
 {
-    char text[DESCRIPTION];
+    char text[PPROFDELTA_ERROR_LINE];
     bool is_about_both =
         first && err->reason != PPROFDELTA_REASON_NO_TARGET &&
         (err->status == PPROFDELTA_E_MISMATCH || err->status == PPROFDELTA_E_OLDER);
     const char *advice = advice_for(err, first ? kind : CLI_ONE_FILE);
     if (is_about_both)
-        cli_error("%s and %s: %s", first, second, describe(err, text));
+        cli_error("%s and %s: %s", first, second, describe_error(err, text));
     else
-        cli_error("%s: %s", second, describe(err, text));
+        cli_error("%s: %s", second, describe_error(err, text));
     if (advice)
         cli_hint("%s", advice);
     return err->status == PPROFDELTA_E_RESET   ? CLI_RESET

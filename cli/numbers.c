@@ -22,7 +22,7 @@ static struct cli_numbers_slot *find_slot(const cli_numbers *numbers, cli_key ke
 }
 
 /* At most half of the slots are used. */
-static void grow(cli_numbers *numbers)
+static void grow_slots(cli_numbers *numbers)
 {
     enum { LEAST = 1024 };
     cli_numbers grown = {.cap = numbers->cap ? numbers->cap * 2 : LEAST, .len = numbers->len};
@@ -37,7 +37,7 @@ static void grow(cli_numbers *numbers)
 size_t cli_numbers_of(cli_numbers *numbers, cli_key key, size_t next)
 {
     if (numbers->len * 2 >= numbers->cap)
-        grow(numbers);
+        grow_slots(numbers);
     struct cli_numbers_slot *slot = find_slot(numbers, key);
     if (!slot->number_1) {
         *slot = (struct cli_numbers_slot){key, next + 1};

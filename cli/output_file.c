@@ -85,7 +85,7 @@ int cli_folder_open(const char *path, int how)
     return fd;
 }
 
-static int fail(cli_output *out, const char *verb, int error)
+static int fail_output(cli_output *out, const char *verb, int error)
 {
     const char *what = out->is_new     ? "create the state in its directory"
                        : out->is_state ? "replace the state"
@@ -167,18 +167,18 @@ int cli_output_prepare(cli_output *out, const char *path)
         return cli_usage("-o and --state name the same file, which cannot be both");
     bool is_missing = (out->is_table ? lstat : stat)(path, &st) != 0;
     if (is_missing && errno != ENOENT)
-        return fail(out, "write", errno);
+        return fail_output(out, "write", errno);
     if (out->is_table && !is_missing && !S_ISREG(st.st_mode))
         return cli_error("%s: is not replaced: it is no regular file", path);
     if (!is_missing && (S_ISDIR(st.st_mode) || S_ISSOCK(st.st_mode)))
-        return fail(out, "write", S_ISDIR(st.st_mode) ? EISDIR : ENXIO);
+        return fail_output(out, "write", S_ISDIR(st.st_mode) ? EISDIR : ENXIO);
     out->kind = is_missing || S_ISREG(st.st_mode) ? CLI_OUTPUT_REPLACE : CLI_OUTPUT_DIRECT;
     if (out->kind == CLI_OUTPUT_DIRECT)
         return CLI_DONE;
     if (!out->target)
-        return fail(out, "write", is_missing ? ENOENT : ENOMEM);
+        return fail_output(out, "write", is_missing ? ENOENT : ENOMEM);
     if (is_missing && examine_folder(out->target, &st))
-        return fail(out, "write", errno);
+        return fail_output(out, "write", errno);
     return is_missing ? CLI_DONE : check_old(out);
 }
 
@@ -217,7 +217,7 @@ static int copy_owner_and_mode(int fd, const char *target, bool is_private)
 
 /* Creates a file and locks it. Another process that locks it first removes it: then it has no name
  * any more. If the file system has no locks, no process removes it. */
-static int make(char *name)
+static int make_locked(char *name)
 {
     struct stat st;
     for (int i = 0; i < TRIES; i++) {
@@ -252,7 +252,7 @@ static void remove_left_over(int folder, const char *name)
 
 /* Removes the files that killed runs of this owner left in the directory of OUT. Their names begin
  * with `kind`. */
-static void sweep(const char *target, const char *kind)
+static void remove_left_overs(const char *target, const char *kind)
 {
     int folder = cli_folder_open(target, O_RDONLY);
     DIR *dir = folder < 0 ? NULL : fdopendir(folder);
@@ -295,7 +295,7 @@ static int create_temporary(cli_output *out)
     for (const char *at = owner + folder_len(owner); *at; at++)
         hash = (hash ^ (unsigned char)*at) * UINT32_C(0x01000193);
     snprintf(kind, sizeof kind, PREFIX "%08" PRIx32 "-", hash);
-    sweep(out->target, kind);
+    remove_left_overs(out->target, kind);
     if (asprintf(&out->temporary, "%.*s%s%s", (int)folder_len(out->target), out->target, kind,
                  RANDOM) < 0) {
         out->temporary = NULL;
@@ -303,7 +303,7 @@ static int create_temporary(cli_output *out)
     }
     cli_ending_signals(&ending);
     sigprocmask(SIG_BLOCK, &ending, &out->before);
-    out->fd = make(out->temporary);
+    out->fd = make_locked(out->temporary);
     if (out->fd >= 0 && !copy_owner_and_mode(out->fd, out->target, out->is_state))
         return 0;
     int error = errno;
@@ -353,7 +353,7 @@ static bool is_synced(const cli_output *out)
     return out->state || out->is_lasting;
 }
 
-static int replace(cli_output *out)
+static int replace_target(cli_output *out)
 {
     /* Some file systems report a failed write only to close. The file stays open, and locked. */
     int copy = dup(out->fd);
@@ -363,14 +363,14 @@ static int replace(cli_output *out)
         remove_temporary(out);
         if (out->is_new && error == EEXIST)
             return out->failure = CLI_OVERTAKEN;
-        return fail(out, "replace", error);
+        return fail_output(out, "replace", error);
     }
     end_temporary(out);
     if (!is_synced(out))
         return CLI_DONE;
     int folder = cli_folder_open(out->target, O_RDONLY);
     if (folder < 0 || sync_all(folder))
-        fail(out, "replace", errno);
+        fail_output(out, "replace", errno);
     if (folder >= 0)
         close(folder);
     return out->failure;
@@ -384,11 +384,11 @@ static int open_output(cli_output *out)
     if (out->kind == CLI_OUTPUT_REPLACE) {
         int error = create_temporary(out);
         if (error)
-            fail(out, "create a temporary file in its directory", error);
+            fail_output(out, "create a temporary file in its directory", error);
     } else {
         out->fd = open(out->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         if (out->fd < 0)
-            fail(out, "open", errno);
+            fail_output(out, "open", errno);
         else if (isatty(out->fd))
             out->failure = refuse_terminal(out->name);
     }
@@ -406,7 +406,7 @@ int cli_output_write(void *output, const void *data, size_t len)
     if (error == EPIPE && out->is_page && out->kind == CLI_OUTPUT_STDOUT)
         out->is_unread = true;
     else
-        fail(out, "write", error);
+        fail_output(out, "write", error);
     return -1;
 }
 
@@ -417,12 +417,12 @@ int cli_output_finish(cli_output *out)
     if (out->failure || (out->fd < 0 && open_output(out)))
         return out->failure;
     if (out->kind == CLI_OUTPUT_REPLACE)
-        return replace(out);
+        return replace_target(out);
     if (is_synced(out) && sync_all(out->fd))
-        return fail(out, "sync", errno);
+        return fail_output(out, "sync", errno);
     int fd = out->fd;
     out->fd = -1;
-    return close(fd) ? fail(out, "write", errno) : CLI_DONE;
+    return close(fd) ? fail_output(out, "write", errno) : CLI_DONE;
 }
 
 void cli_output_close(cli_output *out)

@@ -10,7 +10,7 @@
 
 #define VARIABLE "OTEL_RESOURCE_ATTRIBUTES"
 
-static void add(cli_resource *r, const char *key, const char *value)
+static void add_attribute(cli_resource *r, const char *key, const char *value)
 {
     CLI_KEEP_MORE(r->list, 1);
     r->list[r->list_len++] = (pprofdelta_attribute){key, value};
@@ -22,12 +22,12 @@ int cli_resource_take(const cli_option *option, const char *value, void *given)
     if (!equals || equals == value)
         return cli_bad_value(option->name, value, "KEY=VALUE, like service.name=checkout");
     *equals = '\0';
-    add(given, value, equals + 1);
+    add_attribute(given, value, equals + 1);
     return CLI_DONE;
 }
 
 /* Cuts white space off both ends. */
-static char *trim(char *text)
+static char *trim_spaces(char *text)
 {
     text += strspn(text, " \t");
     for (size_t len = strlen(text); len && strchr(" \t", text[len - 1]); len--)
@@ -42,13 +42,13 @@ static const char *add_member(cli_resource *r, char *key)
     if (!value)
         return "an attribute has no =";
     *value++ = '\0';
-    key = trim(key);
-    value = trim(value);
+    key = trim_spaces(key);
+    value = trim_spaces(value);
     if (!pd_decode_percent(key) || !pd_decode_percent(value))
         return "a % is not followed by two hexadecimal digits";
     if (!*key)
         return "an attribute has no key";
-    add(r, key, value);
+    add_attribute(r, key, value);
     return NULL;
 }
 
@@ -59,7 +59,7 @@ static void add_members(cli_resource *r, const char *text, size_t len)
     const char *wrong = NULL;
     char *list = memcpy(cli_keep(len + 1, 1), text, len);
     for (char *member; !wrong && (member = strsep(&list, ","));)
-        if (*trim(member))
+        if (*trim_spaces(member))
             wrong = add_member(r, member);
     if (!wrong)
         return;
@@ -78,19 +78,19 @@ cli_resource cli_resource_make(const cli_resource *given)
 {
     const char *attributes = getenv(VARIABLE), *service = getenv("OTEL_SERVICE_NAME");
     cli_resource r = {.list = NULL};
-    add(&r, "service.name", "unknown_service");
+    add_attribute(&r, "service.name", "unknown_service");
     if (attributes)
         add_members(&r, attributes, strlen(attributes));
     if (service && *service)
-        add(&r, "service.name", service);
+        add_attribute(&r, "service.name", service);
     r.weak = r.list_len;
     for (size_t i = 0; i < given->list_len; i++)
-        add(&r, given->list[i].key, given->list[i].value);
+        add_attribute(&r, given->list[i].key, given->list[i].value);
     return r;
 }
 
 /* Writes the text with %XX for what has a meaning in a list, and returns its end. */
-static char *encode(char *out, const char *text)
+static char *encode_percent(char *out, const char *text)
 {
     static const char digits[] = "0123456789ABCDEF";
     for (; *text; text++) {
@@ -115,9 +115,9 @@ char *cli_resource_text(const cli_resource *r)
     for (size_t i = 0; i < r->list_len; i++) {
         if (i)
             *at++ = ',';
-        at = encode(at, r->list[i].key);
+        at = encode_percent(at, r->list[i].key);
         *at++ = '=';
-        at = encode(at, r->list[i].value);
+        at = encode_percent(at, r->list[i].value);
     }
     return text;
 }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static size_t least(size_t a, size_t b)
+static size_t least_of(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -25,10 +25,10 @@ static size_t distance_of(const char *word, size_t word_len, const char *other, 
                 continue;
             }
             char a = word[i - 1], b = other[j - 1];
-            size_t one = least(cells[i - 1][j], cells[i][j - 1]) + 1;
-            cells[i][j] = least(cells[i - 1][j - 1] + (a != b), one);
+            size_t one = least_of(cells[i - 1][j], cells[i][j - 1]) + 1;
+            cells[i][j] = least_of(cells[i - 1][j - 1] + (a != b), one);
             if (i > 1 && j > 1 && a == other[j - 2] && word[i - 2] == b)
-                cells[i][j] = least(cells[i][j], cells[i - 2][j - 2] + 1);
+                cells[i][j] = least_of(cells[i][j], cells[i - 2][j - 2] + 1);
         }
     return cells[word_len][other_len];
 }

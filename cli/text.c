@@ -6,7 +6,7 @@
 
 /* The length of the well-formed UTF-8 sequence at the beginning of text; 0 if there is none.
  * Overlong forms, surrogates and codes above U+10FFFF are not well-formed. */
-static size_t decode(const unsigned char *text, size_t len, uint32_t *code)
+static size_t decode_utf8(const unsigned char *text, size_t len, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     if (text[0] < 0x80) {
@@ -48,7 +48,7 @@ static void escape_bytes(cli_glyph *glyph, const unsigned char *text, cli_text_f
                                       form == CLI_TEXT_SCRIPT ? "\\\\x%02x" : "\\x%02x", text[i]);
 }
 
-static void set(cli_glyph *glyph, const char *bytes)
+static void set_glyph(cli_glyph *glyph, const char *bytes)
 {
     glyph->len = strlen(bytes);
     memcpy(glyph->bytes, bytes, glyph->len);
@@ -61,15 +61,15 @@ bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph)
     uint32_t code = 0;
     if (!string->len)
         return false;
-    size_t known = decode(text, string->len, &code);
+    size_t known = decode_utf8(text, string->len, &code);
     *glyph = (cli_glyph){.taken = known ? known : 1};
     *string = (cli_string){string->ptr + glyph->taken, string->len - glyph->taken};
     if (!known && is_json)
-        set(glyph, "\\ufffd");
+        set_glyph(glyph, "\\ufffd");
     else if (form != CLI_TEXT_SHOWN && known && (code == '"' || code == '\\'))
-        set(glyph, code == '"' ? "\\\"" : "\\\\");
+        set_glyph(glyph, code == '"' ? "\\\"" : "\\\\");
     else if (code == '<' && form == CLI_TEXT_SCRIPT)
-        set(glyph, "\\u003c");
+        set_glyph(glyph, "\\u003c");
     else if (known && is_control(code) && is_json)
         glyph->len = (size_t)sprintf(glyph->bytes, "\\u%04x", (unsigned)code & 0xffff);
     else if (!known || is_control(code))

@@ -2,7 +2,7 @@
  *
  * The library checks the bytes first, because it says what is wrong and where; an unpacked message
  * no longer has positions. The unpacked message takes many times the memory of the bytes. All of it
- * counts against the limit. */
+ * is kept memory, and counts against its limit (keep.h). */
 #include "view.h"
 
 #include "cli.h"
@@ -13,30 +13,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static void *take(void *cookie, size_t size)
-{
-    cli_profile *profile = cookie;
-    if (size > profile->memory_left) {
-        profile->is_over_limit = true;
-        return NULL;
-    }
-    void *ptr = malloc(size ? size : 1);
-    profile->is_over_limit |= !ptr;
-    profile->memory_left -= ptr ? size : 0;
-    return ptr;
-}
-
-static void give(void *cookie, void *ptr)
-{
-    (void)cookie;
-    free(ptr);
-}
-
-ProtobufCAllocator cli_profile_allocator(cli_profile *profile)
-{
-    return (ProtobufCAllocator){take, give, profile};
-}
 
 static int by_id(const void *a, const void *b)
 {
@@ -83,53 +59,35 @@ void cli_profile_index(cli_profile *profile)
 
 /* protobuf-c takes no tag or length of more than five bytes, padding included, and no field above
  * 2 GiB. The library takes both. */
-static int refuse(const cli_profile *profile)
+static int refuse_profile(const cli_profile *profile)
 {
-    const char *name = profile->input.name;
-    if (!profile->is_over_limit)
-        return cli_error(
-            "%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
-            "than 2 GiB",
-            name);
-    return cli_memory_error(
-        name, "showing this profile takes more memory than there is, or than the limit");
-}
-
-/* The bytes count that are in memory beside the view. */
-static void count(cli_profile *profile, uint64_t len)
-{
-    profile->memory_left -= len < profile->memory_left ? len : profile->memory_left;
+    return cli_error("%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
+                     "than 2 GiB",
+                     profile->input.name);
 }
 
 /* Unpacks all but the samples. */
-static Pd__View__Profile *unpack_tables(cli_profile *profile, const uint8_t *bytes, size_t len)
+static Pd__View__Profile *unpack_tables(const uint8_t *bytes, size_t len)
 {
-    ProtobufCAllocator allocator = cli_profile_allocator(profile);
     size_t rest_len = cli_samples_rest(bytes, len, NULL);
-    uint8_t *rest = take(profile, rest_len + 1);
-    if (!rest)
-        return NULL;
+    uint8_t *rest = cli_keep(rest_len, 1);
     cli_samples_rest(bytes, len, rest);
-    Pd__View__Profile *view = pd__view__profile__unpack(&allocator, rest_len, rest);
-    free(rest);
-    profile->memory_left += rest_len + 1;
+    Pd__View__Profile *view = pd__view__profile__unpack(&cli_kept_messages, rest_len, rest);
+    cli_drop(rest);
     return view;
 }
 
-static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
+static int unpack_profile(cli_profile *profile, const uint8_t *bytes, size_t len)
 {
-    ProtobufCAllocator allocator = cli_profile_allocator(profile);
-    profile->view = unpack_tables(profile, bytes, len);
+    const pprofdelta_census *census = &profile->census;
+    profile->view = unpack_tables(bytes, len);
     if (!profile->view || !cli_samples_find(bytes, len, &profile->samples))
-        return refuse(profile);
-    if (profile->samples.made)
-        count(profile, (uint64_t)(profile->samples.end - profile->samples.at));
-    if (profile->census.request) {
-        profile->request = pd__otlp__request__unpack(&allocator, profile->census.request_len,
-                                                     profile->census.request);
-        if (!profile->request)
-            return refuse(profile);
-    }
+        return refuse_profile(profile);
+    if (census->request)
+        profile->request =
+            pd__otlp__request__unpack(&cli_kept_messages, census->request_len, census->request);
+    if (census->request && !profile->request)
+        return refuse_profile(profile);
     cli_profile_index(profile);
     return CLI_DONE;
 }
@@ -146,10 +104,8 @@ int cli_profile_load(cli_profile *profile, cli_file file, const pprofdelta_optio
 
 int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options)
 {
-    *profile = (cli_profile){.input = input,
-                             .options = *options,
-                             .census = {.size = sizeof profile->census},
-                             .memory_left = options->max_memory};
+    *profile = (cli_profile){
+        .input = input, .options = *options, .census = {.size = sizeof profile->census}};
     pprofdelta_error err;
     const uint8_t *bytes;
     size_t len;
@@ -159,17 +115,16 @@ int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_opt
     if (pprofdelta_profile_bytes(profile->opened, &bytes, &len, &err))
         return cli_library_error(in->name, &err);
     pprofdelta_profile_census(profile->opened, &profile->census);
-    count(profile, len);
-    return unpack(profile, bytes, len);
+    profile->held = (int64_t)len;
+    cli_keep_beside(profile->held);
+    return unpack_profile(profile, bytes, len);
 }
 
 void cli_profile_free(cli_profile *profile)
 {
-    ProtobufCAllocator allocator = cli_profile_allocator(profile);
-    if (profile->view)
-        pd__view__profile__free_unpacked(profile->view, &allocator);
-    if (profile->request)
-        pd__otlp__request__free_unpacked(profile->request, &allocator);
+    pd__view__profile__free_unpacked(profile->view, &cli_kept_messages);
+    pd__otlp__request__free_unpacked(profile->request, &cli_kept_messages);
+    cli_keep_beside(-profile->held);
     cli_drop(profile->samples.made);
     cli_drop(profile->locations.ids);
     cli_drop(profile->functions.ids);

@@ -31,8 +31,8 @@ typedef struct cli_profile {
     Pd__View__Profile *view; /* without samples */
     cli_samples samples;
     Pd__Otlp__Request *request; /* what the profile was made of; NULL: a profile from the start */
-    uint64_t memory_left;       /* bytes more that the profile may take */
-    bool is_over_limit; /* unpacking failed: memory_left was too small, or there was no more */
+    int64_t held;   /* bytes of the library that count against the limit of kept memory */
+    size_t changes; /* of lines and names: see view_edit.h */
     cli_ids locations, functions, mappings;
 } cli_profile;
 
@@ -44,9 +44,7 @@ int cli_profile_load(cli_profile *profile, cli_file file, const pprofdelta_optio
 int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options);
 void cli_profile_free(cli_profile *profile);
 
-/* For code that changes the view (view_edit.h). The allocator of its messages counts against
- * memory_left. cli_profile_index makes the ids below valid again after functions were added. */
-ProtobufCAllocator cli_profile_allocator(cli_profile *profile);
+/* Makes the ids below valid again after functions were added. */
 void cli_profile_index(cli_profile *profile);
 
 /* The string at an index of the string table; empty if the index is not in the table. */

@@ -8,50 +8,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 1 << 8 };
-
-/* ---- memory ---------------------------------------------------------------------------------- */
-
-static void *take(cli_edit *edit, size_t size)
+/* Makes room for one more element of an array of the view. Returns the array, which may have
+ * moved. */
+static void *make_room(void *array, size_t len, size_t *room, size_t size)
 {
-    ProtobufCAllocator allocator = cli_profile_allocator(edit->profile);
-    void *ptr = edit->is_failed ? NULL : allocator.alloc(allocator.allocator_data, size ? size : 1);
-    edit->is_failed = !ptr;
-    return ptr;
-}
-
-/* Makes room for one more element of an array of the view. */
-static void *make_room(cli_edit *edit, void *array, size_t len, size_t *room, size_t size)
-{
-    size_t more = len + len / 2 + FIRST_ROOM;
+    enum { LEAST = 64 };
     if (len < *room)
         return array;
-    void *ptr = more > SIZE_MAX / 2 / size ? NULL : take(edit, more * size);
-    if (!ptr) {
-        edit->is_failed = true;
-        return NULL;
-    }
+    *room += *room / 2 + LEAST;
+    void *grown = cli_take(*room * size);
     if (len)
-        memcpy(ptr, array, len * size);
-    free(array);
-    *room = more;
-    return ptr;
+        memcpy(grown, array, len * size);
+    cli_give(array);
+    return grown;
 }
 
-/* ---- strings and functions ------------------------------------------------------------------- */
+#define MAKE_ROOM(edit, list, room)                                                                \
+    ((edit)->profile->view->list =                                                                 \
+         make_room((edit)->profile->view->list, (edit)->profile->view->n_##list, &(edit)->room,    \
+                   sizeof *(edit)->profile->view->list))
+
+/* ---- strings and records --------------------------------------------------------------------- */
 
 static int64_t add_string(cli_edit *edit, cli_string text)
 {
     Pd__View__Profile *view = edit->profile->view;
-    void *strings = make_room(edit, view->string_table, view->n_string_table, &edit->string_room,
-                              sizeof *view->string_table);
-    uint8_t *bytes = strings ? take(edit, text.len) : NULL;
-    if (strings)
-        view->string_table = strings;
-    if (!bytes)
-        return 0;
-    memcpy(bytes, text.ptr, text.len);
-    view->string_table[view->n_string_table] = (ProtobufCBinaryData){text.len, bytes};
+    MAKE_ROOM(edit, string_table, string_room);
+    view->string_table[view->n_string_table] =
+        (ProtobufCBinaryData){text.len, memcpy(cli_take(text.len), text.ptr, text.len)};
     return (int64_t)view->n_string_table++;
 }
 
@@ -67,7 +51,7 @@ static void number_strings(cli_edit *edit)
 int64_t cli_edit_string(cli_edit *edit, cli_string text)
 {
     size_t next = edit->profile->view->n_string_table;
-    if (!text.len || edit->is_failed)
+    if (!text.len)
         return 0;
     if (!edit->strings.len)
         number_strings(edit);
@@ -79,26 +63,22 @@ int64_t cli_edit_string(cli_edit *edit, cli_string text)
 static uint64_t add_function(cli_edit *edit, const Pd__View__Function *wanted)
 {
     Pd__View__Profile *view = edit->profile->view;
-    void *functions = make_room(edit, view->function, view->n_function, &edit->function_room,
-                                sizeof *view->function);
-    Pd__View__Function *fresh = functions ? take(edit, sizeof *fresh) : NULL;
-    if (functions)
-        view->function = functions;
-    if (!fresh)
-        return 0;
+    MAKE_ROOM(edit, function, function_room);
+    Pd__View__Function *fresh = view->function[view->n_function++] = cli_take(sizeof *fresh);
     while (cli_profile_function(edit->profile, edit->next_function))
         edit->next_function++;
     *fresh = *wanted;
     fresh->id = edit->next_function++;
-    view->function[view->n_function++] = fresh;
     return fresh->id;
 }
 
-/* Returns the id of the function with these parts, or 0 on failure. */
+/* Returns the id of the function with these parts; 0: it has no name, so there is none. */
 static uint64_t function_of(cli_edit *edit, const cli_edit_frame *frame)
 {
     Pd__View__Profile *view = edit->profile->view;
     Pd__View__Function wanted = PD__VIEW__FUNCTION__INIT;
+    if (!frame->name.ptr)
+        return 0;
     wanted.name = cli_edit_string(edit, frame->name);
     wanted.system_name = cli_edit_string(edit, frame->system_name);
     wanted.filename = cli_edit_string(edit, frame->filename);
@@ -109,42 +89,43 @@ static uint64_t function_of(cli_edit *edit, const cli_edit_frame *frame)
     return number < view->n_function ? view->function[number]->id : add_function(edit, &wanted);
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-static void free_lines(cli_profile *profile, Pd__View__Line **lines, size_t len)
+uint64_t cli_edit_mapping(cli_edit *edit, const Pd__View__Mapping *wanted)
 {
-    ProtobufCAllocator allocator = cli_profile_allocator(profile);
-    for (size_t i = 0; i < len; i++)
-        if (lines[i])
-            pd__view__line__free_unpacked(lines[i], &allocator);
-    free(lines);
+    Pd__View__Profile *view = edit->profile->view;
+    MAKE_ROOM(edit, mapping, mapping_room);
+    Pd__View__Mapping *fresh = view->mapping[view->n_mapping++] = cli_take(sizeof *fresh);
+    *fresh = *wanted;
+    return fresh->id = view->n_mapping;
 }
+
+Pd__View__Location *cli_edit_location(cli_edit *edit)
+{
+    Pd__View__Profile *view = edit->profile->view;
+    MAKE_ROOM(edit, location, location_room);
+    Pd__View__Location *fresh = view->location[view->n_location++] = cli_take(sizeof *fresh);
+    *fresh = (Pd__View__Location)PD__VIEW__LOCATION__INIT;
+    fresh->id = view->n_location;
+    return fresh;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 void cli_edit_lines(cli_edit *edit, Pd__View__Location *location, const cli_edit_frame *frames,
                     size_t len)
 {
-    Pd__View__Line **lines = take(edit, len * sizeof *lines);
-    if (!lines)
-        return;
-    for (size_t i = 0; i < len; i++)
-        lines[i] = NULL;
-    for (size_t i = 0; i < len; i++) {
-        uint64_t function = function_of(edit, &frames[i]);
-        lines[i] = take(edit, sizeof **lines);
-        if (!lines[i])
-            break;
-        *lines[i] = (Pd__View__Line)PD__VIEW__LINE__INIT;
-        lines[i]->function_id = function;
-        lines[i]->line = frames[i].line;
-        lines[i]->column = frames[i].column;
-    }
-    if (edit->is_failed) {
-        free_lines(edit->profile, lines, len);
-        return;
-    }
-    free_lines(edit->profile, location->line, location->n_line);
-    location->line = lines;
+    for (size_t i = 0; i < location->n_line; i++)
+        pd__view__line__free_unpacked(location->line[i], &cli_kept_messages);
+    cli_give(location->line);
+    location->line = cli_take(len * sizeof *location->line);
     location->n_line = len;
+    for (size_t i = 0; i < len; i++) {
+        Pd__View__Line *line = location->line[i] = cli_take(sizeof *line);
+        *line = (Pd__View__Line)PD__VIEW__LINE__INIT;
+        line->function_id = function_of(edit, &frames[i]);
+        line->line = frames[i].line;
+        line->column = frames[i].column;
+    }
+    edit->profile->changes++;
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
@@ -157,16 +138,19 @@ void cli_edit_begin(cli_edit *edit, cli_profile *profile)
                        .next_function = 1};
 }
 
-int cli_edit_end(cli_edit *edit)
+void cli_edit_new(cli_edit *edit, cli_profile *profile)
+{
+    *edit = (cli_edit){.profile = profile, .next_function = 1};
+    *profile = (cli_profile){.view = cli_take(sizeof *profile->view)};
+    *profile->view = (Pd__View__Profile)PD__VIEW__PROFILE__INIT;
+    add_string(edit, cli_string_of(""));
+}
+
+void cli_edit_end(cli_edit *edit)
 {
     cli_drop(edit->strings.slots);
     cli_drop(edit->functions.slots);
-    if (edit->is_failed)
-        return cli_memory_error(edit->profile->input.name,
-                                "there is not enough memory for its symbols");
-    if (edit->functions.len)
-        cli_profile_index(edit->profile);
-    return CLI_DONE;
+    cli_profile_index(edit->profile);
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -178,9 +162,7 @@ int cli_edit_write(cli_profile *profile, cli_output *out)
     pprofdelta_error err;
     size_t tables_len = pd__view__profile__get_packed_size(view);
     size_t len = tables_len + cli_samples_copy(&profile->samples, NULL);
-    uint8_t *bytes = len <= profile->memory_left ? malloc(len + 1) : NULL;
-    if (!bytes)
-        return cli_memory_error(profile->input.name, "there is not enough memory to write it");
+    uint8_t *bytes = cli_keep(len, 1);
     pd__view__profile__pack(view, bytes);
     cli_samples_copy(&profile->samples, bytes + tables_len);
     pprofdelta_profile *edited = NULL;
@@ -189,7 +171,7 @@ int cli_edit_write(cli_profile *profile, cli_output *out)
     if (!status)
         status = pprofdelta_profile_rewrite(edited, &sink, &err);
     pprofdelta_profile_free(edited);
-    free(bytes);
+    cli_drop(bytes);
     if (status)
         return out->failure ? out->failure : cli_library_error(profile->input.name, &err);
     return cli_output_finish(out);

@@ -89,28 +89,29 @@ void cli_sample_read(const uint8_t *from, cli_sample *s)
         s->path = s->path_end = s->at;
 }
 
-static void *take(void *cookie, size_t size)
+static void *take_kept(void *cookie, size_t size)
 {
     (void)cookie;
-    return cli_keep(size, 1);
+    return cli_take(size);
 }
 
-static void give(void *cookie, void *ptr)
+static void free_kept(void *cookie, void *ptr)
 {
     (void)cookie;
-    cli_drop(ptr);
+    cli_give(ptr);
 }
 
-static ProtobufCAllocator kept = {take, give, NULL};
+ProtobufCAllocator cli_kept_messages = {take_kept, free_kept, NULL};
 
 Pd__View__Sample *cli_sample_unpack(const cli_sample *sample)
 {
-    return pd__view__sample__unpack(&kept, (size_t)(sample->end - sample->at), sample->at);
+    return pd__view__sample__unpack(&cli_kept_messages, (size_t)(sample->end - sample->at),
+                                    sample->at);
 }
 
 void cli_sample_drop(Pd__View__Sample *sample)
 {
-    pd__view__sample__free_unpacked(sample, &kept);
+    pd__view__sample__free_unpacked(sample, &cli_kept_messages);
 }
 
 /* ---- all samples -------------------------------------------------------------------------- */
@@ -146,21 +147,27 @@ static bool is_long(const uint8_t *at, const uint8_t *end)
     return is;
 }
 
+uint8_t *cli_samples_append(uint8_t *bytes, size_t *len, size_t *cap, Pd__View__Sample *sample)
+{
+    Pd__View__Profile one = PD__VIEW__PROFILE__INIT;
+    one.n_sample = 1;
+    one.sample = &sample;
+    bytes = cli_keep_more(bytes, *len, pd__view__profile__get_packed_size(&one), cap, 1);
+    *len += pd__view__profile__pack(&one, bytes + *len);
+    return bytes;
+}
+
 /* Writes all samples again, as protobuf-c does. */
-static bool rewrite(cli_samples *all)
+static bool rewrite_samples(cli_samples *all)
 {
     uint8_t *made = NULL;
     size_t made_len = 0, made_cap = 0;
     cli_sample sample;
     for (cli_samples rest = *all; cli_samples_next(&rest, &sample);) {
         Pd__View__Sample *message = cli_sample_unpack(&sample);
-        Pd__View__Profile one = PD__VIEW__PROFILE__INIT;
         if (!message)
             return false;
-        one.n_sample = 1;
-        one.sample = &message;
-        CLI_KEEP_MORE(made, pd__view__profile__get_packed_size(&one));
-        made_len += pd__view__profile__pack(&one, made + made_len);
+        made = cli_samples_append(made, &made_len, &made_cap, message);
         cli_sample_drop(message);
     }
     all->made = made;
@@ -182,7 +189,7 @@ bool cli_samples_find(const uint8_t *bytes, size_t len, cli_samples *all)
             all->has_values[i] |= sample.values[i] != 0;
         }
     }
-    return !is_odd || rewrite(all);
+    return !is_odd || rewrite_samples(all);
 }
 
 static size_t copy_fields(const uint8_t *at, const uint8_t *end, bool is_samples, uint8_t *to)

@@ -45,11 +45,17 @@ bool cli_samples_find(const uint8_t *bytes, size_t len, cli_samples *all);
 size_t cli_samples_copy(const cli_samples *all, uint8_t *to);
 size_t cli_samples_rest(const uint8_t *bytes, size_t len, uint8_t *to);
 
+/* Appends a sample to an array of kept bytes (keep.h). Returns the array, which may have moved. */
+uint8_t *cli_samples_append(uint8_t *bytes, size_t *len, size_t *cap, Pd__View__Sample *sample);
+
 /* Sets *sample to the first sample, and takes it off the list. Returns false if there is none. */
 bool cli_samples_next(cli_samples *list, cli_sample *sample);
 
 /* Sets *sample to the one whose length is at `from`. */
 void cli_sample_read(const uint8_t *from, cli_sample *sample);
+
+/* For messages that are kept (keep.h). */
+extern ProtobufCAllocator cli_kept_messages;
 
 /* The message. It is kept (keep.h): free it with cli_sample_drop. */
 Pd__View__Sample *cli_sample_unpack(const cli_sample *sample);

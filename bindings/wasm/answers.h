@@ -13,13 +13,6 @@ static void put_type_report(const pprofdelta_type_report *from)
     put_sum(from->vanished);
 }
 
-static void put_type_reports(const pprofdelta_type_report *from, size_t len)
-{
-    put32((uint32_t)len);
-    for (size_t i = 0; i < len; i++)
-        put_type_report(&from[i]);
-}
-
 static void put_stamp(const pprofdelta_stamp *from)
 {
     put32(from->is_delta != 0);
@@ -58,7 +51,9 @@ static void put_report(const pprofdelta_report *from)
     put64(from->sequence);
     put64(from->attempt);
     put64(from->output_len);
-    put_type_reports(from->types, from->types_len);
+    put32((uint32_t)from->types_len);
+    for (size_t i = 0; i < from->types_len; i++)
+        put_type_report(PPROFDELTA_TYPE(from, i));
     put32(from->is_same != 0);
     put32(from->may_be_window != 0);
     put32(from->clock_set_back != 0);
@@ -78,12 +73,15 @@ static void put_memory(const pprofdelta_memory *from)
     put64((uint64_t)from->to_nanos);
     put32((uint32_t)from->restart);
     put_text(from->build_id);
-    put_type_reports(from->types, from->types_len);
+    put32((uint32_t)from->types_len);
+    for (size_t i = 0; i < from->types_len; i++)
+        put_type_report(PPROFDELTA_TYPE(from, i));
     put64(from->open_sequence);
     put64((uint64_t)from->open_from_nanos);
     put64((uint64_t)from->open_to_nanos);
     put32((uint32_t)from->open_restart);
     put64(from->id);
+    put64(from->bytes);
 }
 
 static void put_census(const pprofdelta_census *from)

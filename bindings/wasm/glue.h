@@ -188,11 +188,12 @@ static pprofdelta_error error;
 
 static void put_error(void)
 {
+    static const char *const words[] = {PPROFDELTA_STAGE_WORDS};
     put64(error.element);
     put64(error.offset);
     put32((uint32_t)error.reason);
     put32((uint32_t)error.is_prev);
-    put_text(error.stage);
+    put_text(words[error.stage]);
     put_text(error.field);
     put_text(error.text);
 }

@@ -204,7 +204,7 @@ static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unrea
 }
 
 /* One cell: "-" if a gauge has no such sum. */
-static const char *cell(const pprofdelta_type_report *type, int which, char buf[48])
+static const char *format_cell(const pprofdelta_type_report *type, int which, char buf[48])
 {
     if (!type->is_counter && which != SUM_CUR && which != SUM_DELTA)
         return strcpy(buf, "-");
@@ -218,8 +218,8 @@ static int column_width(const pprofdelta_report *report, int which)
     size_t width = strlen(sum_names[which]);
     bool is_shown = which <= SUM_DELTA;
     for (size_t i = 0; i < report->types_len; i++) {
-        pprofdelta_sum sum = sum_of(&report->types[i], which);
-        size_t len = strlen(cell(&report->types[i], which, text));
+        pprofdelta_sum sum = sum_of(PPROFDELTA_TYPE(report, i), which);
+        size_t len = strlen(format_cell(PPROFDELTA_TYPE(report, i), which, text));
         width = len > width ? len : width;
         is_shown |= sum.lo || sum.hi;
     }
@@ -236,11 +236,11 @@ static void text_types(FILE *out, const pprofdelta_report *report)
     }
     fputs("type\n", out);
     for (size_t i = 0; i < report->types_len; i++) {
-        const pprofdelta_type_report *type = &report->types[i];
+        const pprofdelta_type_report *type = PPROFDELTA_TYPE(report, i);
         char text[48];
         for (int c = 0; c < SUMS; c++)
             if (width[c])
-                fprintf(out, "%*s  ", width[c], cell(type, c, text));
+                fprintf(out, "%*s  ", width[c], format_cell(type, c, text));
         put_type(out, type);
     }
 }
@@ -267,9 +267,9 @@ static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
         J(r->sequence), J(r->attempt), J(r->unknown_fields), J(r->left_out), J(r->output_len),
         J(unread));
     for (size_t i = 0; i < r->types_len; i++) {
-        put_type_json(out, &r->types[i], i);
+        put_type_json(out, PPROFDELTA_TYPE(r, i), i);
         for (int c = 0; c < SUMS; c++)
-            PUT(out, ", $: $", J(text_of(sum_names[c])), J(sum_of(&r->types[i], c)));
+            PUT(out, ", $: $", J(text_of(sum_names[c])), J(sum_of(PPROFDELTA_TYPE(r, i), c)));
         putc('}', out);
     }
     fputs("]}\n", out);
@@ -334,7 +334,7 @@ static void status_text(const cli_state *state, const pprofdelta_memory *m)
         printf(", %.1f a sample", (double)state->is.st_size / (double)m->samples);
     fputs("\n\n", stdout);
     for (size_t i = 0; i < m->types_len; i++) {
-        const pprofdelta_type_report *type = &m->types[i];
+        const pprofdelta_type_report *type = PPROFDELTA_TYPE(m, i);
         char text[48];
         printf("%20s  ", type->is_counter ? cli_sum_format(type->prev, text) : "-");
         put_type(stdout, type);
@@ -366,8 +366,9 @@ static void status_json(const cli_state *state, const pprofdelta_memory *m)
     put_open(m);
     fputs(", \"types\": [", stdout);
     for (size_t i = 0; i < m->types_len; i++) {
-        put_type_json(stdout, &m->types[i], i);
-        PUT(stdout, ", \"sum\": $}", m->types[i].is_counter ? J(m->types[i].prev) : CLI_JSON_NULL);
+        put_type_json(stdout, PPROFDELTA_TYPE(m, i), i);
+        PUT(stdout, ", \"sum\": $}",
+            PPROFDELTA_TYPE(m, i)->is_counter ? J(PPROFDELTA_TYPE(m, i)->prev) : CLI_JSON_NULL);
     }
     fputs("]}\n", stdout);
 }

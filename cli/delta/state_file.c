@@ -17,7 +17,7 @@
 
 /* Refuses a file that is not regular, or that belongs to another user. Root may use the state of
  * another user, and does not become its owner. */
-static int judge(const cli_state *state)
+static int check_file(const cli_state *state)
 {
     if (S_ISLNK(state->is.st_mode))
         return cli_error("%s: is a symbolic link, which a state must not be", state->path);
@@ -31,10 +31,10 @@ static int judge(const cli_state *state)
         "give the name of a new file, in a directory where no other user can create one");
 }
 
-static int examine(cli_state *state)
+static int examine_locked(cli_state *state)
 {
     return fstat(state->lock, &state->is) ? cli_system_error(state->path, "open the state", errno)
-                                          : judge(state);
+                                          : check_file(state);
 }
 
 /* Opens FILE. If it is not there, that is no failure, and state->lock is -1. */
@@ -42,12 +42,12 @@ static int open_file(cli_state *state, int how)
 {
     state->lock = open(state->path, how | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (state->lock >= 0)
-        return examine(state);
+        return examine_locked(state);
     int error = errno;
     if (error == ENOENT)
         return CLI_DONE;
     bool is_known = (error == ELOOP || error == EACCES) && !lstat(state->path, &state->is);
-    int code = is_known ? judge(state) : CLI_DONE;
+    int code = is_known ? check_file(state) : CLI_DONE;
     return code ? code : cli_system_error(state->path, "open the state", error);
 }
 
@@ -84,7 +84,7 @@ int cli_state_open(cli_state *state, const cli_options *options)
         if ((code = take_lock(state, options)))
             return code;
         if (is_current(state))
-            return examine(state);
+            return examine_locked(state);
         close(state->lock);
     }
 }
@@ -165,7 +165,7 @@ int cli_state_replace(cli_state *state, pprofdelta *context)
             close(state->lock);
         state->lock = next.fd;
         next.fd = -1;
-        code = examine(state);
+        code = examine_locked(state);
     }
     cli_output_close(&next);
     return code;

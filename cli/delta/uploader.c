@@ -48,7 +48,7 @@ static bool pass_terminal(const job *j, pid_t from, pid_t to)
     return tcgetpgrp(j->tty) == from && !tcsetpgrp(j->tty, to);
 }
 
-static _Noreturn void guard(const job *j, pid_t parent)
+static _Noreturn void guard_group(const job *j, pid_t parent)
 {
     siginfo_t from;
     sigset_t all;
@@ -80,7 +80,7 @@ static int start_guard(job *j)
     pid_t parent = getpid();
     j->group = fork();
     if (!j->group)
-        guard(j, parent);
+        guard_group(j, parent);
     if (j->group < 0)
         return errno;
     setpgid(j->group, j->group); /* the guard does it, too: one of both is first */
@@ -112,9 +112,9 @@ static void leave_recording(void)
 /* Becomes the command, with the file `input` on its stdin. Signals that this process ignored from
  * the start stay ignored; the others have their default, also SIGPIPE and SIGXFSZ, which main
  * ignores. Writes errno to told if it cannot; otherwise execvp closes it. */
-static _Noreturn void become(const job *j, const cli_uploader *uploader,
-                             const pprofdelta_report *report, int input, pid_t parent,
-                             const sigset_t *mask, int told)
+static _Noreturn void become_command(const job *j, const cli_uploader *uploader,
+                                     const pprofdelta_report *report, int input, pid_t parent,
+                                     const sigset_t *mask, int told)
 {
     char *const *argv = uploader->argv;
     if (setpgid(0, j->group) || getppid() != parent) /* the guard or the parent has ended */
@@ -143,8 +143,8 @@ static _Noreturn void become(const job *j, const cli_uploader *uploader,
 
 /* Starts the command. Returns 0 when a process has become the command; an errno value if none
  * could. */
-static int start(job *j, const cli_uploader *uploader, const pprofdelta_report *report, int input,
-                 const sigset_t *mask)
+static int start_child(job *j, const cli_uploader *uploader, const pprofdelta_report *report,
+                       int input, const sigset_t *mask)
 {
     int ends[2], error = 0;
     pid_t parent = getpid();
@@ -152,7 +152,7 @@ static int start(job *j, const cli_uploader *uploader, const pprofdelta_report *
         return errno;
     j->child = fork();
     if (!j->child)
-        become(j, uploader, report, input, parent, mask, ends[1]);
+        become_command(j, uploader, report, input, parent, mask, ends[1]);
     error = j->child < 0 ? errno : 0;
     close(ends[1]);
     while (j->child > 0 && read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {
@@ -165,7 +165,7 @@ static int start(job *j, const cli_uploader *uploader, const pprofdelta_report *
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static int64_t now(void)
+static int64_t monotonic_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -181,7 +181,7 @@ static bool is_stopping(int number)
 
 /* Stops the uploader and this process until SIGCONT. Returns false if this process does not stop,
  * because there is no shell that could continue it. */
-static bool suspend(const job *j, int number)
+static bool suspend_both(const job *j, int number)
 {
     static const struct timespec at_once;
     sigset_t stop, go_on;
@@ -204,8 +204,8 @@ static bool suspend(const job *j, int number)
 
 /* Waits for the uploader until the deadline (0: none). The watched signals are blocked.
  * *signal_number is the signal that arrived if INTERRUPTED is returned. */
-static outcome await(const job *j, const sigset_t *watched, int64_t deadline, int *status,
-                     int *signal_number)
+static outcome await_child(const job *j, const sigset_t *watched, int64_t deadline, int *status,
+                           int *signal_number)
 {
     for (;;) {
         pid_t got = waitpid(j->child, status, WNOHANG);
@@ -218,13 +218,13 @@ static outcome await(const job *j, const sigset_t *watched, int64_t deadline, in
             *status = -1;
             return ENDED;
         }
-        int64_t left = deadline ? deadline - now() : 60 * SECOND;
+        int64_t left = deadline ? deadline - monotonic_now() : 60 * SECOND;
         if (left <= 0)
             return TIMED_OUT;
         struct timespec wait = {(time_t)(left / SECOND), (long)(left % SECOND)};
         int came = sigtimedwait(watched, NULL, &wait);
         if (came > 0 && is_stopping(came)) {
-            if (!suspend(j, came) && came != SIGTSTP)
+            if (!suspend_both(j, came) && came != SIGTSTP)
                 return STUCK;
         } else if (came > 0 && came != SIGCHLD) {
             *signal_number = came;
@@ -234,16 +234,16 @@ static outcome await(const job *j, const sigset_t *watched, int64_t deadline, in
 }
 
 /* Ends the uploader and everything it started: SIGTERM first, then SIGKILL. */
-static void end(const job *j)
+static void end_group(const job *j)
 {
     int status, ignored;
-    int64_t deadline = now() + GRACE_SECONDS * SECOND;
+    int64_t deadline = monotonic_now() + GRACE_SECONDS * SECOND;
     sigset_t only_child;
     sigemptyset(&only_child);
     sigaddset(&only_child, SIGCHLD);
     kill(-j->group, SIGTERM);
     kill(-j->group, SIGCONT); /* it may be stopped */
-    outcome how = await(j, &only_child, deadline, &status, &ignored);
+    outcome how = await_child(j, &only_child, deadline, &status, &ignored);
     kill(-j->group, SIGKILL);
     if (how != ENDED)
         wait_for(j->child);
@@ -298,14 +298,14 @@ static int make_input(const cli_buffer *delta)
 
 /* Waits for the uploader, and ends it if it takes too long. *interrupted is the signal that ends
  * this process, too. */
-static outcome oversee(const job *j, const cli_uploader *uploader, const sigset_t *watched,
-                       int *status, int *interrupted)
+static outcome oversee_child(const job *j, const cli_uploader *uploader, const sigset_t *watched,
+                             int *status, int *interrupted)
 {
-    int64_t deadline = uploader->timeout_nanos ? now() + uploader->timeout_nanos : 0;
-    outcome how = await(j, watched, deadline, status, interrupted);
+    int64_t deadline = uploader->timeout_nanos ? monotonic_now() + uploader->timeout_nanos : 0;
+    outcome how = await_child(j, watched, deadline, status, interrupted);
     if (how == ENDED)
         return how;
-    end(j);
+    end_group(j);
     if (tcgetpgrp(j->tty) == j->group) /* it may have turned the echo off */
         tcsetattr(j->tty, TCSADRAIN, &j->modes);
     return how;
@@ -332,7 +332,7 @@ static bool has_failed(const cli_uploader *uploader, outcome how, int status)
     return how != ENDED || status;
 }
 
-static int fail(void)
+static int fail_upload(void)
 {
     cli_hint("the next run covers this window too");
     return CLI_UPLOAD;
@@ -340,16 +340,16 @@ static int fail(void)
 
 /* Runs the uploader with this input. The signals of `watched` are blocked; *mask has those that
  * were before. Returns whether it failed; *interrupted is the signal that ends this process then. */
-static bool run(const cli_uploader *uploader, const pprofdelta_report *report, int input,
-                const sigset_t *watched, const sigset_t *mask, int *interrupted)
+static bool run_guarded(const cli_uploader *uploader, const pprofdelta_report *report, int input,
+                        const sigset_t *watched, const sigset_t *mask, int *interrupted)
 {
     job j = {.ours = getpgrp(), .tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)};
     int status = -1, error = start_guard(&j);
     outcome how = ENDED;
     tcgetattr(j.tty, &j.modes);
     if (!error) {
-        error = start(&j, uploader, report, input, mask);
-        how = error ? ENDED : oversee(&j, uploader, watched, &status, interrupted);
+        error = start_child(&j, uploader, report, input, mask);
+        how = error ? ENDED : oversee_child(&j, uploader, watched, &status, interrupted);
         end_guard(&j);
     }
     if (j.tty >= 0)
@@ -367,7 +367,7 @@ int cli_upload_run(const cli_uploader *uploader, const cli_buffer *delta,
     int input = make_input(delta), interrupted = 0;
     if (input < 0) {
         cli_system_error(uploader->argv[0], "get the delta", errno);
-        return fail();
+        return fail_upload();
     }
     bool is_marked = mark_unread(input);
     sigset_t watched, mask;
@@ -377,12 +377,12 @@ int cli_upload_run(const cli_uploader *uploader, const cli_buffer *delta,
         sigaddset(&watched, others[i]);
     sigprocmask(SIG_BLOCK, &watched, &mask);
     sigaction(SIGCHLD, &standard, &before); /* if it is ignored, there is no exit status */
-    bool is_lost = run(uploader, report, input, &watched, &mask, &interrupted);
+    bool is_lost = run_guarded(uploader, report, input, &watched, &mask, &interrupted);
     sigaction(SIGCHLD, &before, NULL);
     sigprocmask(SIG_SETMASK, &mask, NULL);
     *unread = is_marked ? count_unread(input, delta->len) : 0;
     close(input);
     if (interrupted)
         raise(interrupted); /* ends this process */
-    return is_lost ? fail() : CLI_DONE;
+    return is_lost ? fail_upload() : CLI_DONE;
 }

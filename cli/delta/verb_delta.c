@@ -83,7 +83,7 @@ static bool is_one_file(const char *a, const char *b)
            S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-static int compare(run *r)
+static int compare_files(run *r)
 {
     const cli_options *o = &r->options;
     const pprofdelta_sink sink = {.write = cli_output_write, .cookie = &r->output};
@@ -156,7 +156,7 @@ static int continue_state(run *r)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static int perform(run *r, int argc, char **argv)
+static int run_command(run *r, int argc, char **argv)
 {
     const cli_options *o = &r->options;
     pprofdelta_error err;
@@ -172,7 +172,7 @@ static int perform(run *r, int argc, char **argv)
     cli_progress_start();
     if (pprofdelta_new(&o->library, NULL, &r->context, &err))
         return cli_options_error(cli_input_name(first), &err);
-    code = o->state ? continue_state(r) : compare(r);
+    code = o->state ? continue_state(r) : compare_files(r);
     if (code)
         return code;
     if (o->report != CLI_REPORT_JSON && !cli_is_quiet) /* JSON has all of this */
@@ -188,7 +188,7 @@ int cli_delta(int argc, char **argv)
     /* After glibc has freed a large block, it puts others of up to that length into its heap, where an array
      * that grows leaves its former places. A run is short and needs the memory for other arrays. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
-    int code = perform(&r, argc, argv);
+    int code = run_command(&r, argc, argv);
     cli_output_close(&r.output);
     if (r.state.lock >= 0)
         close(r.state.lock);

@@ -47,7 +47,7 @@ typedef struct run {
 /* Errors of a sum have hints of their own. */
 static unsigned kind_of(const pprofdelta_error *err)
 {
-    return strcmp(err->stage, "sum") != 0 ? CLI_TWO_FILES : CLI_A_SUM;
+    return err->stage == PPROFDELTA_STAGE_SUM ? CLI_A_SUM : CLI_TWO_FILES;
 }
 
 /* Batches of a live heap are missing, and no full profile came after them. */
@@ -58,7 +58,7 @@ static int refuse_gap(const run *r, const pprofdelta_error *err)
     return code;
 }
 
-static int refuse(const run *r, const char *name, const pprofdelta_error *err)
+static int refuse_file(const run *r, const char *name, const pprofdelta_error *err)
 {
     if (err->reason == PPROFDELTA_REASON_WINDOW_LATE && r->gap) {
         cli_error("%s: is out of order: its batch comes before that of %s", name, r->gap);
@@ -69,7 +69,7 @@ static int refuse(const run *r, const char *name, const pprofdelta_error *err)
     return cli_inputs_error(r->windows ? CLI_TWO_FILES : kind_of(err), r->last, name, err);
 }
 
-static bool counts(pprofdelta_join join)
+static bool is_counted(pprofdelta_join join)
 {
     return join != PPROFDELTA_JOIN_STALE && join != PPROFDELTA_JOIN_EQUAL &&
            join != PPROFDELTA_JOIN_GAP;
@@ -108,7 +108,7 @@ static void note_joined(const joined *j, pprofdelta_join join)
                  notes[join].after ? notes[join].after : "", others);
 }
 
-static void note(run *r, const char *name, pprofdelta_join join)
+static void note_join(run *r, const char *name, pprofdelta_join join)
 {
     const char *gap = r->gap;
     if (join == PPROFDELTA_JOIN_RESYNC)
@@ -118,7 +118,7 @@ static void note(run *r, const char *name, pprofdelta_join join)
     if (join == PPROFDELTA_JOIN_RESYNC && gap)
         cli_note("%s: batches are missing between %s and %s; this full profile closes the gap",
                  name, r->last, gap);
-    r->replaced += !counts(join) || join == PPROFDELTA_JOIN_AGAIN;
+    r->replaced += !is_counted(join) || join == PPROFDELTA_JOIN_AGAIN;
     r->apart += join == PPROFDELTA_JOIN_APART;
     if (join == PPROFDELTA_JOIN_APART && !r->after_missing)
         r->after_missing = name;
@@ -133,7 +133,7 @@ static void note(run *r, const char *name, pprofdelta_join join)
     }
 }
 
-static int add(run *r, cli_file file)
+static int add_file(run *r, cli_file file)
 {
     pprofdelta_error err;
     pprofdelta_join join;
@@ -148,9 +148,9 @@ static int add(run *r, cli_file file)
     const char *name = r->input.name;
     cli_progress_say("adding", name);
     if (pprofdelta_adder_add(r->adder, r->input.bytes, r->input.len, &join, &err))
-        return refuse(r, name, &err);
-    note(r, name, join);
-    if (counts(join))
+        return refuse_file(r, name, &err);
+    note_join(r, name, join);
+    if (is_counted(join))
         r->last = name;
     cli_input_free(&r->input);
     return CLI_DONE;
@@ -170,7 +170,7 @@ static int write_sum(run *r)
 /* ---- a merge ----------------------------------------------------------------------------------- */
 
 /* By target, then by window and attempt. */
-static int compare(const void *left, const void *right)
+static int by_window(const void *left, const void *right)
 {
     const window *a = left, *b = right;
     const uint64_t of_a[] = {a->stamp.id, a->stamp.epoch, a->stamp.sequence, a->stamp.attempt};
@@ -182,7 +182,7 @@ static int compare(const void *left, const void *right)
 }
 
 /* Reads the stamps, and sorts the files by them. */
-static int sort(run *r)
+static int sort_windows(run *r)
 {
     const cli_arguments *arguments = &r->options.arguments;
     uint64_t limit = r->options.library.max_memory;
@@ -197,7 +197,7 @@ static int sort(run *r)
             return code;
         r->windows[i] = (window){path, census.stamp};
     }
-    qsort(r->windows, arguments->operands_len, sizeof *r->windows, compare);
+    qsort(r->windows, arguments->operands_len, sizeof *r->windows, by_window);
     return CLI_DONE;
 }
 
@@ -215,7 +215,7 @@ static void note_merge(const run *r)
 
 /* ---- the verbs --------------------------------------------------------------------------------- */
 
-static int perform(run *r, const cli_command *command, int argc, char **argv)
+static int run_command(run *r, const cli_command *command, int argc, char **argv)
 {
     const cli_arguments *arguments = &r->options.arguments;
     pprofdelta_error err;
@@ -227,7 +227,7 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
     if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))
         return cli_options_error(cli_input_name(arguments->operands[0]), &err);
     cli_progress_start();
-    if (command == &cli_merge_command && (code = sort(r)))
+    if (command == &cli_merge_command && (code = sort_windows(r)))
         return code;
     const char *const *operands = arguments->operands;
     size_t len = arguments->operands_len;
@@ -237,9 +237,10 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
         len = r->folder.files_len;
     }
     for (size_t i = 0; i < len && !code; i++)
-        code = add(r, r->folder.files ? r->folder.files[i]
-                                      : (cli_file){r->windows ? r->windows[i].path : operands[i],
-                                                   r->windows != NULL, NULL});
+        code =
+            add_file(r, r->folder.files ? r->folder.files[i]
+                                        : (cli_file){r->windows ? r->windows[i].path : operands[i],
+                                                     r->windows != NULL, NULL});
     for (int join = 0; join < PPROFDELTA_JOIN_APART && !r->windows; join++)
         note_joined(&r->joins[join], (pprofdelta_join)join);
     if (!code && !r->last)
@@ -254,7 +255,7 @@ static int perform(run *r, const cli_command *command, int argc, char **argv)
 static int run_verb(const cli_command *command, int argc, char **argv)
 {
     run r = {.output = {.fd = -1}};
-    int code = perform(&r, command, argc, argv);
+    int code = run_command(&r, command, argc, argv);
     pprofdelta_adder_free(r.adder);
     cli_output_close(&r.output);
     cli_input_free(&r.input);

@@ -38,7 +38,7 @@ static void set_wrong(cli_ipc *ipc, int wrong)
 
 /* Returns len zeroed bytes at the end of the buffer, valid until it grows again; NULL after a
  * failure. */
-static uint8_t *extend(cli_ipc *ipc, cli_buffer *buffer, size_t len)
+static uint8_t *extend_buffer(cli_ipc *ipc, cli_buffer *buffer, size_t len)
 {
     uint8_t *bytes = ipc->wrong ? NULL : cli_buffer_extend(buffer, len);
     if (!bytes)
@@ -46,15 +46,15 @@ static uint8_t *extend(cli_ipc *ipc, cli_buffer *buffer, size_t len)
     return bytes ? memset(bytes, 0, len) : NULL;
 }
 
-static void store(uint8_t *to, uint64_t value, size_t len)
+static void store_number(uint8_t *to, uint64_t value, size_t len)
 {
     for (size_t i = 0; to && i < len; i++)
         to[i] = (uint8_t)(value >> 8 * i);
 }
 
-static void put(cli_ipc *ipc, cli_buffer *buffer, uint64_t value, size_t len)
+static void put_number(cli_ipc *ipc, cli_buffer *buffer, uint64_t value, size_t len)
 {
-    store(extend(ipc, buffer, len), value, len);
+    store_number(extend_buffer(ipc, buffer, len), value, len);
 }
 
 /* ---- flatbuffers ----------------------------------------------------------------------------- */
@@ -63,29 +63,29 @@ static void put(cli_ipc *ipc, cli_buffer *buffer, uint64_t value, size_t len)
 #define PLACE(field) (8 * ((size_t)(field) + 1)) /* in a table */
 
 /* Pads the head, so that what comes `before` bytes later is aligned to 8. */
-static void align(cli_ipc *ipc, size_t before)
+static void align_head(cli_ipc *ipc, size_t before)
 {
-    extend(ipc, &ipc->head, -(ipc->head.len + before) % 8);
+    extend_buffer(ipc, &ipc->head, -(ipc->head.len + before) % 8);
 }
 
 /* Sets the reference at `from`. */
-static void refer(cli_ipc *ipc, size_t from, size_t to)
+static void set_reference(cli_ipc *ipc, size_t from, size_t to)
 {
-    store(ipc->wrong ? NULL : ipc->head.bytes + from, to - from, 4);
+    store_number(ipc->wrong ? NULL : ipc->head.bytes + from, to - from, 4);
 }
 
 /* Writes a table with these fields. Returns where it is. */
 static size_t put_table(cli_ipc *ipc, size_t len, const uint64_t *fields)
 {
     size_t list_len = 4 + 2 * len;
-    align(ipc, list_len);
-    put(ipc, &ipc->head, list_len, 2);
-    put(ipc, &ipc->head, PLACE(len), 2);
+    align_head(ipc, list_len);
+    put_number(ipc, &ipc->head, list_len, 2);
+    put_number(ipc, &ipc->head, PLACE(len), 2);
     for (size_t i = 0; i < len; i++)
-        put(ipc, &ipc->head, fields[i] == NO_FIELD ? 0 : PLACE(i), 2);
-    put(ipc, &ipc->head, list_len, 8);
+        put_number(ipc, &ipc->head, fields[i] == NO_FIELD ? 0 : PLACE(i), 2);
+    put_number(ipc, &ipc->head, list_len, 8);
     for (size_t i = 0; i < len; i++)
-        put(ipc, &ipc->head, fields[i], 8);
+        put_number(ipc, &ipc->head, fields[i], 8);
     return ipc->head.len - PLACE(len);
 }
 
@@ -93,10 +93,10 @@ static size_t put_table(cli_ipc *ipc, size_t len, const uint64_t *fields)
 static size_t put_vector(cli_ipc *ipc, size_t table, size_t field, const void *bytes, size_t len,
                          size_t item_len)
 {
-    align(ipc, 4);
-    refer(ipc, table + PLACE(field), ipc->head.len);
-    put(ipc, &ipc->head, len, 4);
-    uint8_t *to = extend(ipc, &ipc->head, len * item_len);
+    align_head(ipc, 4);
+    set_reference(ipc, table + PLACE(field), ipc->head.len);
+    put_number(ipc, &ipc->head, len, 4);
+    uint8_t *to = extend_buffer(ipc, &ipc->head, len * item_len);
     if (to && bytes)
         memcpy(to, bytes, len * item_len);
     return ipc->head.len - len * item_len;
@@ -105,7 +105,7 @@ static size_t put_vector(cli_ipc *ipc, size_t table, size_t field, const void *b
 static void put_string(cli_ipc *ipc, size_t table, size_t field, const char *text)
 {
     put_vector(ipc, table, field, text, strlen(text), 1);
-    put(ipc, &ipc->head, 0, 1);
+    put_number(ipc, &ipc->head, 0, 1);
 }
 
 /* ---- the schema ------------------------------------------------------------------------------ */
@@ -137,12 +137,12 @@ static void put_fields(cli_ipc *ipc, size_t table, size_t field, const struct Ar
         const uint64_t is_nullable = (child->flags & ARROW_FLAG_NULLABLE) != 0;
         /* name, nullable, type, its table, dictionary, children */
         table = put_table(ipc, 6, (uint64_t[]){0, is_nullable, type, 0, NO_FIELD, 0});
-        refer(ipc, at + 4 * i, table);
+        set_reference(ipc, at + 4 * i, table);
         put_string(ipc, table, 0, child->name);
         const uint64_t number[] = {64, values->format[0] == 'l'}, time[] = {NANOSECONDS, 0};
         size_t of_type =
             put_table(ipc, type == INT || type == TIMESTAMP ? 2 : 0, type == INT ? number : time);
-        refer(ipc, table + PLACE(3), of_type);
+        set_reference(ipc, table + PLACE(3), of_type);
         if (type == TIMESTAMP)
             put_string(ipc, of_type, 1, values->format + strlen("tsn:"));
         put_fields(ipc, table, 5, values);
@@ -152,7 +152,7 @@ static void put_fields(cli_ipc *ipc, size_t table, size_t field, const struct Ar
 static void put_schema(cli_ipc *ipc, size_t table, size_t field)
 {
     size_t schema = put_table(ipc, 2, (uint64_t[]){0, 0}); /* little-endian, fields */
-    refer(ipc, table + PLACE(field), schema);
+    set_reference(ipc, table + PLACE(field), schema);
     put_fields(ipc, schema, 1, &ipc->schema);
 }
 
@@ -163,12 +163,12 @@ static uint8_t *put_buffer(cli_ipc *ipc, size_t len)
 {
     if (len > ipc->body_most - ipc->body.len)
         set_wrong(ipc, EOVERFLOW);
-    put(ipc, &ipc->buffers, ipc->body.len, 8);
-    put(ipc, &ipc->buffers, len, 8);
-    return extend(ipc, &ipc->body, len + -len % 8);
+    put_number(ipc, &ipc->buffers, ipc->body.len, 8);
+    put_number(ipc, &ipc->buffers, len, 8);
+    return extend_buffer(ipc, &ipc->body, len + -len % 8);
 }
 
-static bool bit(const uint8_t *bits, int64_t at)
+static bool has_bit(const uint8_t *bits, int64_t at)
 {
     return !bits || bits[at / 8] >> at % 8 & 1;
 }
@@ -177,14 +177,14 @@ static void put_bits(cli_ipc *ipc, const uint8_t *bits, const int64_t *rows, siz
 {
     uint8_t *to = put_buffer(ipc, (len + 7) / 8);
     for (size_t i = 0; i < len && to; i++)
-        to[i / 8] |= (uint8_t)((rows[i] >= 0 && bit(bits, rows[i])) << i % 8);
+        to[i / 8] |= (uint8_t)((rows[i] >= 0 && has_bit(bits, rows[i])) << i % 8);
 }
 
 static void put_numbers(cli_ipc *ipc, const uint64_t *numbers, const int64_t *rows, size_t len)
 {
     uint8_t *to = put_buffer(ipc, 8 * len);
     for (size_t i = 0; i < len && to; i++)
-        store(to + 8 * i, rows[i] < 0 ? 0 : numbers[rows[i]], 8);
+        store_number(to + 8 * i, rows[i] < 0 ? 0 : numbers[rows[i]], 8);
 }
 
 static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
@@ -201,7 +201,7 @@ static void put_items(cli_ipc *ipc, const struct ArrowSchema *schema,
     size_t all = 0, at = 0;
     for (size_t i = 0; i < len && to && all <= INT32_MAX; i++) {
         all += rows[i] < 0 ? 0 : (size_t)(ends[rows[i] + 1] - ends[rows[i]]);
-        store(to + 4 * (i + 1), all, 4);
+        store_number(to + 4 * (i + 1), all, 4);
     }
     if (all > ipc->body_most)
         set_wrong(ipc, EOVERFLOW);
@@ -232,7 +232,7 @@ static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
     int64_t *at = ipc->wrong ? NULL : calloc(len + 1, sizeof *at);
     for (size_t i = 0; i < len && at; i++) {
         int64_t row = array->offset + rows[i];
-        bool is_null = rows[i] < 0 || !bit(array->buffers[0], row);
+        bool is_null = rows[i] < 0 || !has_bit(array->buffers[0], row);
         at[i] = is_null ? -1 : words ? words[row] : row;
         nulls += is_null;
     }
@@ -241,8 +241,8 @@ static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
     } else if (schema->dictionary) {
         put_column(ipc, schema->dictionary, array->dictionary, at, len);
     } else {
-        put(ipc, &ipc->nodes, len, 8);
-        put(ipc, &ipc->nodes, nulls, 8);
+        put_number(ipc, &ipc->nodes, len, 8);
+        put_number(ipc, &ipc->nodes, nulls, 8);
         put_bits(ipc, NULL, at, nulls ? len : 0);
         if (type == BOOL)
             put_bits(ipc, array->buffers[1], at, len);
@@ -263,10 +263,10 @@ static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
 static size_t begin_head(cli_ipc *ipc, uint64_t about, uint64_t body_len)
 {
     ipc->head.len = 0;
-    put(ipc, &ipc->head, UINT32_MAX, PREFIX_LEN);
-    put(ipc, &ipc->head, 0, 4);
+    put_number(ipc, &ipc->head, UINT32_MAX, PREFIX_LEN);
+    put_number(ipc, &ipc->head, 0, 4);
     size_t table = put_table(ipc, 4, (uint64_t[]){VERSION, about, 0, body_len});
-    refer(ipc, PREFIX_LEN, table);
+    set_reference(ipc, PREFIX_LEN, table);
     return table;
 }
 
@@ -275,8 +275,8 @@ static int write_message(cli_ipc *ipc, bool is_footer)
 {
     const cli_buffer *const parts[] = {&ipc->head, &ipc->body};
     if (!is_footer) {
-        align(ipc, 0);
-        store(ipc->wrong ? NULL : ipc->head.bytes + 4, ipc->head.len - PREFIX_LEN, 4);
+        align_head(ipc, 0);
+        store_number(ipc->wrong ? NULL : ipc->head.bytes + 4, ipc->head.len - PREFIX_LEN, 4);
     }
     for (size_t i = 0; i < 2 && !ipc->wrong; i++) {
         if (parts[i]->len && cli_output_write(ipc->out, parts[i]->bytes, parts[i]->len))
@@ -313,7 +313,7 @@ int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *row
     }
     size_t message = begin_head(ipc, BATCH, ipc->body.len);
     size_t table = put_table(ipc, 3, (uint64_t[]){len, 0, 0}); /* rows, nodes, buffers */
-    refer(ipc, message + PLACE(2), table);
+    set_reference(ipc, message + PLACE(2), table);
     /* The first records are those of the struct array itself. */
     for (size_t i = 0; i < 2 && !ipc->wrong; i++)
         put_vector(ipc, table, i + 1, records[i]->bytes + RECORD_LEN,
@@ -322,9 +322,9 @@ int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *row
     const size_t body_len = ipc->body.len;
     free(ipc->body.bytes); /* not held while the next array is made */
     ipc->body = (cli_buffer){.bytes = NULL};
-    put(ipc, &ipc->blocks, at, 8);
-    put(ipc, &ipc->blocks, ipc->head.len, 8);
-    put(ipc, &ipc->blocks, body_len, 8);
+    put_number(ipc, &ipc->blocks, at, 8);
+    put_number(ipc, &ipc->blocks, ipc->head.len, 8);
+    put_number(ipc, &ipc->blocks, body_len, 8);
     return code;
 }
 
@@ -334,8 +334,8 @@ int cli_ipc_end(cli_ipc *ipc)
     put_schema(ipc, table, 1);
     put_vector(ipc, table, 2, NULL, 0, BLOCK_LEN);
     put_vector(ipc, table, 3, ipc->blocks.bytes, ipc->blocks.len / BLOCK_LEN, BLOCK_LEN);
-    put(ipc, &ipc->head, ipc->head.len - PREFIX_LEN, 4);
-    put(ipc, &ipc->head, UINT64_C(0x31574f525241), 6); /* "ARROW1" */
+    put_number(ipc, &ipc->head, ipc->head.len - PREFIX_LEN, 4);
+    put_number(ipc, &ipc->head, UINT64_C(0x31574f525241), 6); /* "ARROW1" */
     ipc->body.len = 0;
     return write_message(ipc, true);
 }

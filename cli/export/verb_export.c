@@ -137,7 +137,7 @@ static int write_rows(run *r, table *t, pprofdelta_table *from)
 }
 
 /* Called by the library, once for each FILE. */
-static int take(void *cookie, pprofdelta_tables *tables)
+static int take_tables(void *cookie, pprofdelta_tables *tables)
 {
     run *r = cookie;
     pprofdelta_table *const from[TABLES] = {&tables->stacks, &tables->locations, &tables->functions,
@@ -150,7 +150,7 @@ static int take(void *cookie, pprofdelta_tables *tables)
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* What the ids so far leave of --max-memory. */
-static uint64_t left(const run *r)
+static uint64_t memory_left(const run *r)
 {
     uint64_t left = r->library.max_memory;
     for (size_t i = 0; i < TABLES; i++) {
@@ -163,9 +163,9 @@ static uint64_t left(const run *r)
 /* Reads the stamp of file i, or exports it. */
 static int read_file(run *r, size_t i, bool is_exported)
 {
-    const pprofdelta_sink sink = {.tables = take, .cookie = r};
+    const pprofdelta_sink sink = {.tables = take_tables, .cookie = r};
     pprofdelta_options library = r->library;
-    uint64_t limit = library.max_memory = left(r);
+    uint64_t limit = library.max_memory = memory_left(r);
     pprofdelta_error err;
     pprofdelta_census census = {.size = sizeof census};
     pprofdelta_profile *profile = NULL;
@@ -226,7 +226,7 @@ static int read_all(run *r)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static int prepare(run *r)
+static int prepare_tables(run *r)
 {
     int code = CLI_DONE;
     r->stamps = cli_keep(r->files.operands_len, sizeof *r->stamps);
@@ -265,10 +265,10 @@ static void print_report(const run *r)
     cli_message_raw(text, (size_t)len);
 }
 
-static int perform(run *r)
+static int run_command(run *r)
 {
     sigprocmask(SIG_BLOCK, NULL, &r->before);
-    int code = prepare(r);
+    int code = prepare_tables(r);
     code = code ? code : read_all(r);
     for (size_t i = 0; i < TABLES && !code; i++)
         code = cli_ipc_end(&r->tables[i].ipc);
@@ -305,5 +305,5 @@ int cli_export(int argc, char **argv)
     if (cli_check_files(r.files.operands, r.files.operands_len, r.files.operands_len > 1))
         return CLI_USAGE;
     cli_progress_start();
-    return perform(&r);
+    return run_command(&r);
 }

@@ -4,16 +4,17 @@
  *     leaks_order.c     sorts them into runs (pure)
  *     leaks_windows.c   reads each window: in-use values, the library's sum where they are changes
  *     leaks_rows.c      one series for each stack
- *     leaks_names.c     functions and lines of what is shown, for all runs at once
  *     leaks_verdict.c   is a series a leak? (pure)
  *     leaks_survival.c  the same for a survival table (pure)
- *     leaks_stack.c     the frames of a stack, and which is the program's own
+ *     leaks_frames.c    the frames of all locations, their names, and which is the program's own
  *     leaks_rank.c      judges stacks and sums of stacks; ranks what was found
  *     leaks_areas.c     judges the areas of the resident memory
  *     leaks_join.c      what several runs have in common
- *     leaks_film.c      what is in use at the windows of a page
  *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   print
  *     leaks_source.c    the source lines of a page
+ *
+ * A stack is one of `show` (show/shown.h): all windows are merged into one profile (view_merge.h),
+ * whose frames have their names, kinds and filters as those of any profile that is shown.
  *
  * One cli_leaks_work goes through all of them. Its memory is kept (keep.h), and so are the
  * folders, which stay open. */
@@ -24,36 +25,22 @@
 #include "leaks/leaks_survival.h"
 #include "leaks/leaks_verdict.h"
 #include "numbers.h"
-#include "show/filters.h"
+#include "show/shown.h"
 #include "symbolize/symbolize_view.h"
+#include "view_merge.h"
 
 /* ---- stacks with their series (leaks_rows.c) ---- */
 
-typedef struct cli_leaks_frame {
-    cli_frame_text text; /* equal texts have equal pointers */
-    uint32_t name;       /* the number of the name: an index into texts */
-    unsigned char kind;  /* see show/wrappers.h; this and the next are set by leaks_stack.c */
-    unsigned char grade;
-} cli_leaks_frame;
-
-typedef struct cli_leaks_place {
-    size_t first, len; /* in frames, innermost call first */
-    cli_key key;       /* the same in every run */
-    uint64_t address;  /* in the file; 0: the place is its lines */
-    size_t module_1;   /* number plus 1; 0: none */
-} cli_leaks_place;
-
-/* A file that addresses are in. */
-typedef struct cli_leaks_module {
-    cli_string name, build_id;
-    uint64_t file_offset;                 /* of the mapping: which segment of the file it is */
-    bool has_filenames, has_line_numbers; /* the profile says that it has all that there is */
-} cli_leaks_module;
+/* The locations that the windows of all runs have, merged, and their frames. */
+typedef struct cli_leaks_all {
+    cli_merged merged;
+    cli_shown shown; /* see cli_leaks_make_frames */
+} cli_leaks_all;
 
 /* Where the program causes what a row has. */
 typedef struct cli_leaks_cause {
-    const cli_leaks_frame *frame;  /* NULL: the row has no stack, or is an area */
-    const cli_leaks_frame *caller; /* NULL: none */
+    const cli_frame *frame;  /* NULL: the row has no stack, or is an area */
+    const cli_frame *caller; /* NULL: none */
 } cli_leaks_cause;
 
 /* What a profile has for one age, or as allocated. */
@@ -72,8 +59,8 @@ typedef struct cli_leaks_lives {
 } cli_leaks_lives;
 
 typedef struct cli_leaks_row {
-    size_t stack, stack_len; /* places */
-    size_t path, path_len;   /* frames, by cli_leaks_rows_end */
+    size_t sample;   /* in samples: the length of the one with the stack */
+    cli_stack stack; /* by cli_leaks_rows_end */
     double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
     double now, objects_now;                  /* of the last window */
     double made, made_before;                 /* allocated until then, and before the sum */
@@ -90,32 +77,22 @@ typedef struct cli_leaks_row {
 
 /* The stacks of a run, each with its series of in-use values.
  *
- *     places   0: main.c:10   1: serve <- inlined   2: libc.so.6+0x27a10 ...   distinct locations
- *     stacks   | 2 1 0 | 5 1 0 | ...        the places of each row, leaf first
- *     path     | 3 2 1 0 | 6 2 1 0 | ...    their frames, in the end
- *     rows     one for each distinct stack: its part of both, and the values
+ *     all->merged    locations of all runs: 1: main.c:10   2: serve <- inlined   3: libc.so.6+0x27a10
+ *     samples        | 3 2 1, 0 | 6 2 1, 1 | ...    each stack of the run once, leaf first, in the
+ *                                                   form of a profile; its value is the row's number
+ *     rows           one for each of them, with the values
  *
- * Two locations are one place if they have the same address in the same file, whatever the ids and
- * the load addresses are; without an address or a file, if they have the same lines and address. Labels
- * do not matter. A series has one point for each block of windows: the lowest in-use value in the block,
- * since memory that is given back within a block does not leak. So a row has the same size for 10
- * windows and for 10,000. */
+ * Labels do not matter. A series has one point for each block of windows: the lowest in-use value
+ * in the block, since memory that is given back within a block does not leak. So a row has the same
+ * size for 10 windows and for 10,000. */
 typedef struct cli_leaks_rows {
+    cli_leaks_all *all;
     cli_leaks_row *rows;
     size_t len, cap;
-    cli_leaks_place *places;
-    size_t places_len, places_cap;
-    cli_leaks_frame *frames;
-    size_t frames_len, frames_cap;
-    cli_leaks_module *modules;
-    size_t modules_len, modules_cap;
-    uint32_t *stacks;
-    size_t stacks_len, stacks_cap;
-    uint32_t *path;
-    size_t path_len;
-    cli_string *texts;
-    size_t texts_len, texts_cap;
-    cli_numbers by_stack, by_place, by_text, by_module;
+    uint8_t *samples;
+    size_t samples_len, samples_cap;
+    cli_numbers by_stack;
+    unsigned char *grades; /* of each frame that a row has: see leaks_frames.c */
     double seconds[CLI_LEAKS_POINTS];
     size_t points;
     bool has_allocated; /* the last profile has the counter of what is judged */
@@ -123,7 +100,6 @@ typedef struct cli_leaks_rows {
     /* Of a sample: it has less than nothing in use, or more than its counter says. */
     bool has_negative, has_older;
     bool has_mapped; /* of an account: what is allocated is the size of the mappings of a row */
-    uint64_t text_bytes, lives_bytes;
 } cli_leaks_rows;
 
 typedef enum cli_leaks_column {
@@ -166,32 +142,24 @@ typedef struct cli_leaks_moment {
 void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment);
 
-/* Gives a place the names that this profile has for the location. */
-void cli_leaks_rows_rename(cli_leaks_rows *rows, size_t place, const cli_profile *profile,
-                           const Pd__View__Location *location);
-
-/* The bytes that the rows take. */
-uint64_t cli_leaks_rows_size(const cli_leaks_rows *rows);
-
-/* Makes the paths of all rows. Call it after the last window, and after places were renamed. */
+/* Sets the stacks of all rows. Call it after the last window. */
 void cli_leaks_rows_end(cli_leaks_rows *rows);
 
 /* Makes the rows empty. */
 void cli_leaks_rows_clear(cli_leaks_rows *rows);
 
-/* Frame `at` of the row, counted from the leaf; there are path_len. */
-static inline const cli_leaks_frame *cli_leaks_frame_at(const cli_leaks_rows *rows,
-                                                        const cli_leaks_row *row, size_t at)
+/* Goes through the frames of a row, leaf first: see cli_walk_next. */
+static inline cli_walk cli_leaks_walk(const cli_leaks_rows *rows, const cli_leaks_row *row)
 {
-    return &rows->frames[rows->path[row->path + at]];
+    return cli_walk_from_leaf(&rows->all->shown, &row->stack);
 }
 
-/* ---- all stacks over the windows, for a page (leaks_film.c) ---- */
+/* ---- all stacks over the windows, for a page (leaks_html.c) ---- */
 
 /* Points, at most. Up to this number each window is a point. Of more, each block of windows is a point,
  * with the values of the window in which most is in use, so the peak of the run is a point; and the last
  * two windows are points, so that what is in use at the end is one. */
-enum { CLI_LEAKS_FILM_MOST = 1000 };
+enum { CLI_LEAKS_TIMELINE_MOST = 1000 };
 
 /* of[row][point] is what the row has in use. Rows that came later have nothing before. */
 typedef struct cli_leaks_levels {
@@ -204,12 +172,11 @@ typedef struct cli_leaks_point {
     double seconds, total;
 } cli_leaks_point;
 
-typedef struct cli_leaks_film {
+typedef struct cli_leaks_timeline {
     cli_leaks_point *points;
     size_t len;
     cli_leaks_levels stacks, areas; /* of run->rows and of run->areas */
-    uint64_t size;                  /* in bytes */
-} cli_leaks_film;
+} cli_leaks_timeline;
 
 /* ---- what is found ---- */
 
@@ -226,10 +193,10 @@ enum { CLI_LEAKS_MOST_AREAS = 5 };
 typedef struct cli_leaks_finding {
     cli_leaks_verdict verdict;
     cli_leaks_what what;
-    size_t row;      /* the stack; of several, the one that has most; areas: a row of run->areas */
-    size_t stacks;   /* 1, or those that are added up */
-    size_t group;    /* number of the group that this is, or that the stack is in; 0: none */
-    uint32_t shared; /* SHARED: the text with the function's name */
+    size_t row;    /* the stack; of several, the one that has most; areas: a row of run->areas */
+    size_t stacks; /* 1, or those that are added up */
+    size_t group;  /* number of the group that this is, or that the stack is in; 0: none */
+    cli_string shared; /* SHARED: the name of the function */
     cli_leaks_cause cause;
     const cli_leaks_cohorts *cohorts; /* NULL: the profiles have no ages */
     double now, objects;
@@ -293,7 +260,7 @@ typedef struct cli_leaks_run {
     bool has_restarted;    /* it begins with a restart of the process of the run before */
     cli_string binary;     /* empty: not known */
     cli_leaks_findings findings;
-    cli_leaks_film film;
+    cli_leaks_timeline timeline;
 } cli_leaks_run;
 
 /* The windows of a point, but for the first one, which may have more. */
@@ -302,14 +269,32 @@ static inline size_t cli_leaks_block(const cli_leaks_run *run)
     return run->rows.points ? run->windows / run->rows.points : 1;
 }
 
+/* Are the windows too few for a verdict? */
+static inline bool cli_leaks_is_short(const cli_leaks_run *run)
+{
+    return run->windows < CLI_LEAKS_LEAST_POINTS;
+}
+
 /* Is there enough for a verdict? A suspect is one also without. */
 static inline bool cli_leaks_is_enough(const cli_leaks_run *run)
 {
-    return run->windows >= CLI_LEAKS_LEAST_POINTS && !run->doubt;
+    return !cli_leaks_is_short(run) && !run->doubt;
+}
+
+/* The rows that a finding is about, and the unit of its values. */
+static inline const cli_leaks_rows *cli_leaks_rows_of(const cli_leaks_run *run,
+                                                      const cli_leaks_finding *f)
+{
+    return f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows;
+}
+
+static inline cli_string cli_leaks_unit_of(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    return f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
 }
 
 /* Adds the window of that number, which the rows and the areas have; of `windows`, or of one less. */
-void cli_leaks_film_add(cli_leaks_run *run, size_t window, size_t windows, double seconds);
+void cli_leaks_timeline_add(cli_leaks_run *run, size_t window, size_t windows, double seconds);
 
 typedef struct cli_leaks_work {
     cli_leaks_how how;
@@ -319,6 +304,7 @@ typedef struct cli_leaks_work {
     bool has_failed; /* a file that was named is left out since it is damaged or cannot be read */
     cli_leaks_run *runs;
     size_t runs_len;
+    cli_leaks_all all;
 } cli_leaks_work;
 
 /* ---- files (leaks_files.c) and windows (leaks_windows.c) ---- */
@@ -349,38 +335,29 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
  * Reads all files with the role of a window. Prints what is wrong; returns an exit code. */
 int cli_leaks_read(cli_leaks_work *work);
 
-/* Refuses stacks that take more memory than the limit. */
-int cli_leaks_check_memory(const cli_leaks_run *run, const cli_leaks_how *how, const char *path);
+/* ---- frames and stacks (leaks_frames.c) ---- */
 
-/* ---- names (leaks_names.c) ----
- *
- *     places of the rows that are shown --> one profile with a mapping for each file --> cli_names_find
- *     frames of the places <-- lines of its locations
- *
- * So each file is opened once, however many processes have it. Judges the runs again. Prints what is wrong;
- * returns an exit code. */
-int cli_leaks_find_names(cli_leaks_work *work);
+/* Makes the frames of all locations, which have full names. */
+void cli_leaks_make_frames(cli_leaks_work *work);
 
-/* ---- stacks as text (leaks_stack.c) ---- */
+/* Finds the names of the locations that are shown, for all runs at once, so that each file is
+ * opened once, however many processes have it. Then judges the runs again. */
+void cli_leaks_find_names(cli_leaks_work *work);
 
-/* Judges all frames. Call it before cli_leaks_find_cause. */
-void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows,
-                            const cli_leaks_how *how);
-
-/* The bits of how->allocators that match the frame. */
-uint64_t cli_leaks_match_allocators(const cli_leaks_how *how, const cli_frame_text *frame);
+/* Grades the frames of the rows. Call it before cli_leaks_find_cause. */
+void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows);
 
 /* Finds the first frame, from the leaf, that is the program's own: not of an allocator, of start-up
  * or of a library. Without one, it is the first that is not of an allocator, else the leaf. The
  * frames before number `from` do not count. */
 cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, size_t from);
 
-/* Sets the frames of a stack that are printed: those from *from to *to - 1. */
-void cli_leaks_cut(const cli_leaks_run *run, const cli_leaks_row *row, bool all_frames,
-                   size_t *from, size_t *to);
-
-/* Prints the stack of a row of run->rows by its number, leaf first, without wrappers of malloc and start-up
+/* The stack of a row of run->rows, as it is shown: without wrappers of malloc and start-up
  * functions unless all_frames is set. */
+cli_stack cli_leaks_shown_stack(const cli_leaks_run *run, const cli_leaks_row *row,
+                                bool all_frames);
+
+/* Prints it, leaf first; the row is known by its number. */
 void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frames,
                          const char *indent);
 
@@ -401,6 +378,7 @@ typedef struct cli_leaks_total {
     double largest;  /* growth of one stack */
     size_t last_row; /* plus 1 */
     size_t most;     /* the row that has most in use */
+    uint32_t name;   /* of a function */
     cli_leaks_verdict verdict;
 } cli_leaks_total;
 
@@ -430,7 +408,7 @@ cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *ranking, cli_l
 
 /* Judges the areas. Adds findings to run->findings: one for each area that is a suspect, and up to two for
  * the others. */
-void cli_leaks_judge_areas(cli_leaks_run *run, const cli_leaks_how *how);
+void cli_leaks_judge_areas(cli_leaks_run *run);
 
 /* The name of an area, "[anonymous mappings]"; whether Python's own allocator mapped it. */
 cli_string cli_leaks_area_name(const cli_leaks_rows *areas, size_t area);
@@ -452,6 +430,9 @@ void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how);
 /* Finds what several runs have in common (leaks_join.c). */
 void cli_leaks_join(cli_leaks_work *work);
 
+/* A key of the functions of a row, and of their files and lines if by_places. */
+cli_key cli_leaks_key_of(const cli_leaks_rows *rows, const cli_leaks_row *row, bool by_places);
+
 /* Is the finding a stack of a group? */
 bool cli_leaks_is_member(const cli_leaks_finding *finding);
 
@@ -466,8 +447,8 @@ void cli_leaks_put_json(const cli_leaks_work *work, size_t at);
 /* Writes the object of a run, with so many of the findings that are shown. */
 void cli_leaks_put_run(FILE *to, cli_text_form form, const cli_leaks_run *run, size_t findings);
 
-/* Writes the page. Prints what is wrong; returns an exit code. */
-int cli_leaks_put_html(const cli_leaks_work *work);
+/* Writes the page, with short names. Prints what is wrong; returns an exit code. */
+int cli_leaks_put_html(cli_leaks_work *work);
 
 /* Writes the member of the page that has the source lines around the frames of so many findings, where
  * their files are at hand. */

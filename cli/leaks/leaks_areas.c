@@ -10,8 +10,8 @@
 
 cli_string cli_leaks_area_name(const cli_leaks_rows *areas, size_t area)
 {
-    const cli_leaks_row *row = &areas->rows[area];
-    return row->path_len ? cli_leaks_frame_at(areas, row, 0)->text.name : cli_string_of("");
+    const cli_frame *leaf = cli_stack_leaf(&areas->all->shown, &areas->rows[area].stack);
+    return leaf ? leaf->text.name : cli_string_of("");
 }
 
 /* Whose memory an area is. The agent's own is none of the program's. */
@@ -33,7 +33,7 @@ static bool is_material(double growth, double resident)
 }
 
 /* Python's allocator is a named function, or the caller of mmap in a Python without symbols. */
-static bool is_python(const cli_leaks_frame *frame, size_t at)
+static bool is_python(const cli_frame *frame, size_t at)
 {
     cli_string name = frame->text.name, base = cli_string_base(frame->text.module);
     bool is_module = cli_string_begins(base, "python") || cli_string_begins(base, "libpython");
@@ -43,10 +43,12 @@ static bool is_python(const cli_leaks_frame *frame, size_t at)
 
 bool cli_leaks_is_of_python(const cli_leaks_rows *areas, size_t area)
 {
-    bool found = false;
-    for (size_t i = 0; i < areas->rows[area].path_len; i++)
-        found |= is_python(cli_leaks_frame_at(areas, &areas->rows[area], i), i);
-    return found;
+    const cli_frame *frame;
+    cli_walk w = cli_leaks_walk(areas, &areas->rows[area]);
+    for (size_t i = 0; (frame = cli_walk_next(&w)); i++)
+        if (is_python(frame, i))
+            return true;
+    return false;
 }
 
 /* Adds an area in its place. */
@@ -95,13 +97,12 @@ static void judge_sum(const cli_leaks_ranking *r, const cli_leaks_total *sum, do
 /* Is the stack in a function that creates threads? Then glibc allocated a part of the thread there. */
 static bool creates_threads(const cli_leaks_rows *rows, const cli_leaks_row *row)
 {
-    bool creates = false;
-    for (size_t i = 0; i < row->path_len; i++) {
-        cli_string name = cli_leaks_frame_at(rows, row, i)->text.name;
-        creates |= cli_string_begins(name, "pthread_create") ||
-                   cli_string_begins(name, "__pthread_create");
-    }
-    return creates;
+    const cli_frame *frame;
+    for (cli_walk w = cli_leaks_walk(rows, row); (frame = cli_walk_next(&w));)
+        if (cli_string_begins(frame->text.name, "pthread_create") ||
+            cli_string_begins(frame->text.name, "__pthread_create"))
+            return true;
+    return false;
 }
 
 /* What created most of the threads that there are, as far as their small allocations are samples. */
@@ -145,7 +146,7 @@ static bool judge_area(const cli_leaks_ranking *r, const cli_leaks_run *run, siz
 
 /* The memory of malloc is explained by the stacks if what they have in use grows at least half as
  * much. All other areas are none of theirs. */
-void cli_leaks_judge_areas(cli_leaks_run *run, const cli_leaks_how *how)
+void cli_leaks_judge_areas(cli_leaks_run *run)
 {
     static const double page = 4096;
     cli_leaks_rows *areas = &run->areas;
@@ -153,7 +154,7 @@ void cli_leaks_judge_areas(cli_leaks_run *run, const cli_leaks_how *how)
     cli_leaks_total sums[OWNERS] = {{.stacks = 0}};
     double live = 0;
     double resident = 0;
-    cli_leaks_grade_frames(run, areas, how);
+    cli_leaks_grade_frames(run, areas);
     for (size_t i = 0; i < areas->len; i++) {
         areas->rows[i].weight = page;
         areas->rows[i].cause = cli_leaks_find_cause(areas, i, 1);

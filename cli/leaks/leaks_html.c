@@ -44,49 +44,86 @@
 /* MOST_BYTES: a multiple of 3; they are 850,000 in base64. FINER: the grain of what is found. */
 enum { MOST_BYTES = 637500, MOST_RUNS = 16, GRAINS = 258, FINER = 1024 };
 
-/* A row of a picture. */
-typedef struct strip {
+/* A row of the page. */
+typedef struct series {
     const cli_leaks_row *row;
     double *levels; /* at each point */
     double most;    /* in use, or freed in the windows in which it was allocated */
-} strip;
+} series;
 
-/* The rows of a picture, and behind them the others: all that the series of the rows do not have. */
-typedef struct reel {
-    strip *list, *others;
+/* The series of all rows, and behind them the others: all that the series that are shown do not
+ * have. */
+typedef struct series_list {
+    series *list, *others;
     size_t len, points; /* len: without the others */
-} reel;
+} series_list;
 
 /* One run, made ready once for every try. */
-typedef struct scene {
+typedef struct page_run {
     const cli_leaks_run *run;
     const cli_leaks_how *how;
-    reel stacks, areas;
+    series_list stacks, areas;
     double grain;
-    const cli_string *names;
-    size_t names_len;
-    /* A profile of which each location is a frame, and each sample a row; then those of the others. The value is
-     * the number of the row. */
-    cli_profile profile;
-    cli_source source;
-} scene;
+    cli_stack others; /* the one frame that is hidden in no profile */
+} page_run;
+
+/* ---- the timeline ----------------------------------------------------------------------------- */
+
+/* The point of a window. The windows but the last two share the points before those of the last two. */
+static size_t point_of(size_t window, size_t windows)
+{
+    enum { SHARED = CLI_LEAKS_TIMELINE_MOST - 2 };
+    if (windows <= CLI_LEAKS_TIMELINE_MOST)
+        return window;
+    size_t last = windows - 2;
+    return window < last ? window * SHARED / last : SHARED + window - last;
+}
+
+/* Sets what the rows have at a point, of so many. */
+static void take_levels(cli_leaks_levels *to, const cli_leaks_rows *rows, size_t at, size_t points)
+{
+    CLI_KEEP_MORE(to->of, rows->len - to->of_len);
+    for (size_t i = 0; i < rows->len; i++) {
+        if (i == to->of_len)
+            to->of[to->of_len++] = cli_keep(points, sizeof **to->of);
+        to->of[i][at] = rows->rows[i].now;
+    }
+}
+
+void cli_leaks_timeline_add(cli_leaks_run *run, size_t window, size_t windows, double seconds)
+{
+    cli_leaks_timeline *timeline = &run->timeline;
+    size_t at = point_of(window, windows);
+    size_t points = windows < CLI_LEAKS_TIMELINE_MOST ? windows : CLI_LEAKS_TIMELINE_MOST;
+    double total = 0;
+    for (size_t i = 0; i < run->rows.len; i++)
+        total += run->rows.rows[i].now;
+    if (at < timeline->len && total <= timeline->points[at].total)
+        return;
+    if (!timeline->points)
+        timeline->points = cli_keep(points, sizeof *timeline->points);
+    timeline->points[at] = (cli_leaks_point){window, seconds, total};
+    timeline->len = at + 1;
+    take_levels(&timeline->stacks, &run->rows, at, points);
+    take_levels(&timeline->areas, &run->areas, at, points);
+}
 
 /* ---- what is shown -------------------------------------------------------------------------- */
 
-static reel reel_of(const cli_leaks_run *run, const cli_leaks_rows *rows,
-                    const cli_leaks_levels *levels)
+static series_list list_series(const cli_leaks_run *run, const cli_leaks_rows *rows,
+                               const cli_leaks_levels *levels)
 {
-    size_t len = rows->len, points = run->film.len;
-    strip *list = cli_keep(len + 1, sizeof *list);
+    size_t len = rows->len, points = run->timeline.len;
+    series *list = cli_keep(len + 1, sizeof *list);
     for (size_t i = 0; i < len; i++) {
         const cli_leaks_row *row = &rows->rows[i];
         double brief = row->lives ? row->lives->brief / (double)run->windows : 0;
-        list[i] = (strip){row, levels->of[i], brief};
+        list[i] = (series){row, levels->of[i], brief};
         for (size_t k = 0; k < points; k++)
             list[i].most = fmax(list[i].most, list[i].levels[k]);
     }
     list[len].levels = cli_keep(points, sizeof *list->levels);
-    return (reel){list, &list[len], len, points};
+    return (series_list){list, &list[len], len, points};
 }
 
 /* The first grain is 0, the last is larger than any value, and four lie between two powers of two. */
@@ -95,16 +132,16 @@ static double grain_at(int at)
     return !at ? 0 : at == GRAINS - 1 ? INFINITY : exp2((at - 1) / 4.0);
 }
 
-static double grain_of(const strip *one, double grain)
+static double grain_of(const series *one, double grain)
 {
     return one->row->verdict.kind != CLI_LEAKS_NONE || one->row->group ? grain / (double)FINER
                                                                        : grain;
 }
 
 /* The others are shown if something is left out. */
-static bool is_shown(const reel *r, size_t at, double grain)
+static bool is_shown(const series_list *r, size_t at, double grain)
 {
-    const strip *one = &r->list[at];
+    const series *one = &r->list[at];
     return one == r->others ? r->len && grain > 0 : one->most >= grain_of(one, grain);
 }
 
@@ -115,7 +152,7 @@ static double shown_level(double level, double last, double grain)
 }
 
 /* Takes what is shown of a row out of the others. */
-static void find_others(const reel *r, double grain)
+static void find_others(const series_list *r, double grain)
 {
     cli_leaks_row *sum = cli_keep(1, sizeof *sum);
     sum->lives = cli_keep(1, sizeof *sum->lives);
@@ -123,7 +160,7 @@ static void find_others(const reel *r, double grain)
     r->others->row = sum;
     memset(r->others->levels, 0, r->points * sizeof *r->others->levels);
     for (size_t i = 0; i < r->len; i++) {
-        const strip *one = &r->list[i];
+        const series *one = &r->list[i];
         bool is_in = is_shown(r, i, grain);
         double shown = 0, fine = grain_of(one, grain);
         for (size_t k = 0; k < r->points; k++) {
@@ -141,101 +178,39 @@ static void find_others(const reel *r, double grain)
 
 /* ---- stacks --------------------------------------------------------------------------------- */
 
-/* Names are short, as `show` prints them. Behind the frames of the run is that of all other stacks. */
-static void name_frames(scene *s)
+/* The value of its sample is the number of the row, as for all others. */
+static cli_stack make_others(size_t number)
 {
-    const cli_leaks_rows *rows = &s->run->rows;
-    size_t texts = rows->texts_len, len = rows->frames_len;
-    cli_string *names = cli_keep(texts + 1, sizeof *names);
-    uint32_t *numbers = cli_keep(texts + 1, sizeof *numbers);
-    cli_frame *frames = cli_keep(len + 1, sizeof *frames);
-    char *room = cli_keep(CLI_SHORT_NAME_MAX, 1);
-    for (size_t i = 0; i < texts; i++)
-        names[i] = rows->texts[i];
-    for (size_t i = 0; i < len; i++) {
-        cli_string name = cli_frame_short_name(&rows->frames[i].text, room);
-        if (name.ptr == room)
-            names[rows->frames[i].name] = cli_keep_string(name);
-    }
-    names[texts] = cli_string_of("(other stacks)");
-    s->names = cli_keep_numbered(names, texts + 1, numbers, &s->names_len);
-    for (size_t i = 0; i < len; i++)
-        frames[i] =
-            (cli_frame){.text = rows->frames[i].text, .name = numbers[rows->frames[i].name]};
-    frames[len].text.file = frames[len].text.module = cli_string_of("");
-    frames[len].name = numbers[texts];
-    s->source.frames = frames;
-    s->source.first = cli_keep(len + 2, sizeof *s->source.first);
-    for (size_t i = 0; i <= len + 1; i++)
-        s->source.first[i] = (uint32_t)i;
-    s->profile.locations.len = len + 1;
+    Pd__View__Sample message = PD__VIEW__SAMPLE__INIT;
+    cli_sample sample;
+    size_t len = 0, cap = 0;
+    message.n_value = 1;
+    message.value = (int64_t[]){(int64_t)number};
+    cli_sample_read(cli_samples_append(NULL, &len, &cap, &message) + 1, &sample);
+    cli_stack stack = cli_stack_of(&sample, 0);
+    stack.is_hidden = true;
+    return stack;
 }
 
-static void make_samples(scene *s)
+static page_run page_run_of(const cli_leaks_run *run, const cli_leaks_how *how)
 {
-    const cli_leaks_rows *rows = &s->run->rows;
-    size_t len = rows->len + 1;
-    uint64_t *ids = cli_keep(rows->path_len + 1, sizeof *ids);
-    int64_t *values = cli_keep(len, sizeof *values);
-    Pd__View__Sample *list = cli_keep(len, sizeof *list),
-                     **samples = cli_keep(len, sizeof *samples);
-    for (size_t i = 0; i < rows->path_len; i++)
-        ids[i] = rows->path[i] + 1;
-    ids[rows->path_len] = rows->frames_len + 1;
-    for (size_t i = 0; i < len; i++) {
-        bool is_row = i < rows->len;
-        list[i] = (Pd__View__Sample)PD__VIEW__SAMPLE__INIT;
-        list[i].n_location_id = is_row ? rows->rows[i].path_len : 1;
-        list[i].location_id = ids + (is_row ? rows->rows[i].path : rows->path_len);
-        list[i].n_value = 1;
-        list[i].value = values + i;
-        values[i] = (int64_t)i;
-        samples[i] = &list[i];
-    }
-    Pd__View__Profile view = PD__VIEW__PROFILE__INIT;
-    view.n_sample = len;
-    view.sample = samples;
-    uint8_t *bytes = cli_keep(pd__view__profile__get_packed_size(&view), 1);
-    cli_samples_find(bytes, pd__view__profile__pack(&view, bytes), &s->profile.samples);
-    cli_drop(ids);
-    cli_drop(values);
-    cli_drop(list);
-    cli_drop(samples);
+    return (page_run){.run = run,
+                      .how = how,
+                      .stacks = list_series(run, &run->rows, &run->timeline.stacks),
+                      .areas = list_series(run, &run->areas, &run->timeline.areas),
+                      .others = make_others(run->rows.len)};
 }
 
-static scene scene_of(const cli_leaks_run *run, const cli_leaks_how *how)
+static cli_shown shown_of(const page_run *s)
 {
-    scene s = {.run = run, .how = how};
-    s.stacks = reel_of(run, &run->rows, &run->film.stacks);
-    s.areas = reel_of(run, &run->areas, &run->film.areas);
-    name_frames(&s);
-    make_samples(&s);
-    return s;
-}
-
-static cli_shown shown_of(const scene *s)
-{
-    const reel *r = &s->stacks;
-    cli_samples rest = s->profile.samples;
-    cli_shown shown = {.sides = 1,
-                       .sources = {s->source},
-                       .frames = s->source.frames,
-                       .frames_len = s->run->rows.frames_len,
-                       .names = s->names,
-                       .names_len = s->names_len};
-    shown.sources[0].profile = shown.profiles = &s->profile;
-    shown.stacks = cli_keep(r->len + 1, sizeof *shown.stacks);
-    for (size_t i = 0; i <= r->len; i++) {
-        cli_sample sample;
-        size_t from = 0, to = 1, len = i < r->len ? r->list[i].row->path_len : 1;
-        cli_samples_next(&rest, &sample);
-        if (!is_shown(r, i, s->grain))
-            continue;
-        if (i < r->len)
-            cli_leaks_cut(s->run, r->list[i].row, s->how->all_frames, &from, &to);
-        shown.stacks[shown.len] = cli_stack_of(&sample, 0);
-        cli_stack_cut(&shown, &shown.stacks[shown.len++], from, len - to);
-    }
+    const series_list *all = &s->stacks;
+    cli_shown shown = s->run->rows.all->shown;
+    shown.stacks = cli_keep(all->len + 1, sizeof *shown.stacks);
+    for (size_t i = 0; i <= all->len; i++)
+        if (is_shown(all, i, s->grain))
+            shown.stacks[shown.len++] =
+                i < all->len ? cli_leaks_shown_stack(s->run, all->list[i].row, s->how->all_frames)
+                             : s->others;
     cli_stacks_sort(&shown, false);
     return shown;
 }
@@ -243,9 +218,9 @@ static cli_shown shown_of(const scene *s)
 /* ---- writing -------------------------------------------------------------------------------- */
 
 /* The series of the values that are shown, and the end of the row. */
-static void put_series(FILE *to, const reel *r, size_t at, double grain)
+static void put_series(FILE *to, const series_list *r, size_t at, double grain)
 {
-    const strip *one = &r->list[at];
+    const series *one = &r->list[at];
     double last = 0, fine = one == r->others ? 0 : grain_of(one, grain);
     size_t from = 0;
     putc('[', to);
@@ -261,29 +236,31 @@ static void put_series(FILE *to, const reel *r, size_t at, double grain)
 }
 
 /* Steps from the last frame that is shown to the cause; -1: there is none. */
-static long steps_to_cause(const scene *s, const cli_leaks_row *row)
+static long steps_to_cause(const cli_shown *shown, const cli_stack *stack,
+                           const cli_leaks_cause *cause)
 {
-    size_t from, to;
-    cli_leaks_cut(s->run, row, s->how->all_frames, &from, &to);
-    for (size_t i = from; i < to; i++)
-        if (cli_leaks_frame_at(&s->run->rows, row, i) == row->cause.frame)
-            return (long)(i - from);
+    const cli_frame *frame;
+    cli_walk w = cli_walk_from_leaf(shown, stack);
+    for (long steps = 0; (frame = cli_walk_next(&w)); steps++)
+        if (frame == cause->frame)
+            return steps;
     return -1;
 }
 
 /* The stacks in the order of their nodes, and the row of each finding. */
-static void put_stacks(FILE *to, const scene *s, const cli_shown *shown, const cli_flame_tree *tree,
-                       size_t findings)
+static void put_stacks(FILE *to, const page_run *s, const cli_shown *shown,
+                       const cli_flame_tree *tree, size_t findings)
 {
     uint32_t last = 0;
     fputs(",\n\"stacks\":[", to);
     for (size_t i = 0; i < shown->len; i++) {
         const cli_flame_end *end = &tree->ends[i];
-        size_t at = (size_t)cli_stack_value(shown, &shown->stacks[end->stack], 0);
+        const cli_stack *stack = &shown->stacks[end->stack];
+        size_t at = (size_t)cli_stack_value(shown, stack, 0);
         const cli_leaks_row *row = s->stacks.list[at].row;
         PUT(to, i ? ",\n[$,$,$,$,$,$" : "[$,$,$,$,$,$", J(end->node - last), J(at),
-            J(steps_to_cause(s, row)), J((int)row->verdict.kind), J((int)row->verdict.reason),
-            J(row->group));
+            J(steps_to_cause(shown, stack, &row->cause)), J((int)row->verdict.kind),
+            J((int)row->verdict.reason), J(row->group));
         fprintf(to, ",%.0f,%.0f,%.0f,%.0f,", row->made, row->objects_made,
                 row->lives ? row->lives->brief : 0, row->lives ? row->lives->brief_objects : 0);
         put_series(to, &s->stacks, at, s->grain);
@@ -297,16 +274,16 @@ static void put_stacks(FILE *to, const scene *s, const cli_shown *shown, const c
 }
 
 /* [name, function that mapped it or file, source, line, series] of each area. */
-static void put_areas(FILE *to, const scene *s)
+static void put_areas(FILE *to, const page_run *s)
 {
-    const reel *r = &s->areas;
+    const series_list *r = &s->areas;
     static const cli_frame_text none = {.name = {"", 0}, .file = {"", 0}};
     const char *comma = "";
     fputs(",\n\"areas\":[", to);
     for (size_t i = 0; i <= r->len; i++) {
         if (!is_shown(r, i, s->grain))
             continue;
-        const cli_leaks_frame *cause = r->list[i].row->cause.frame;
+        const cli_frame *cause = r->list[i].row->cause.frame;
         const cli_frame_text *text = cause ? &cause->text : &none;
         fputs(comma, to);
         PUT(to, "[$,$,$,$,",
@@ -318,7 +295,7 @@ static void put_areas(FILE *to, const scene *s)
     putc(']', to);
 }
 
-static void put_scene(FILE *to, scene s, double grain)
+static void put_page_run(FILE *to, page_run s, double grain)
 {
     const cli_leaks_run *run = s.run;
     const cli_leaks_findings *found = &run->findings;
@@ -336,9 +313,9 @@ static void put_scene(FILE *to, scene s, double grain)
     cli_leaks_put_run(to, CLI_TEXT_SCRIPT, run, findings);
     cli_flame_tree_put(to, &tree);
     PUT(to, ",\n\"film\":{\"grain\":$,\n\"points\":[", J(grain));
-    for (size_t i = 0; i < run->film.len; i++)
-        PUT(to, i ? ",[$,$]" : "[$,$]", J(run->film.points[i].window),
-            J(run->film.points[i].seconds));
+    for (size_t i = 0; i < run->timeline.len; i++)
+        PUT(to, i ? ",[$,$]" : "[$,$]", J(run->timeline.points[i].window),
+            J(run->timeline.points[i].seconds));
     putc(']', to);
     put_stacks(to, &s, &shown, &tree, findings);
     put_areas(to, &s);
@@ -349,17 +326,17 @@ static void put_scene(FILE *to, scene s, double grain)
 /* ---- the page ------------------------------------------------------------------------------- */
 
 /* The runs that the page has: those with suspects, then the first others. */
-static size_t choose_runs(const cli_leaks_work *w, scene scenes[MOST_RUNS])
+static size_t choose_runs(const cli_leaks_work *w, page_run list[MOST_RUNS])
 {
     size_t len = 0;
     for (int others = 0; others < 2; others++)
         for (size_t i = 0; i < w->runs_len && len < MOST_RUNS; i++)
             if ((w->runs[i].findings.suspects == 0) == (others == 1))
-                scenes[len++] = scene_of(&w->runs[i], &w->how);
+                list[len++] = page_run_of(&w->runs[i], &w->how);
     return len;
 }
 
-static void put_data(FILE *to, const cli_leaks_work *w, const scene *scenes, size_t len,
+static void put_data(FILE *to, const cli_leaks_work *w, const page_run *list, size_t len,
                      double grain)
 {
     PUT(to, "{\"version\":$,\n\"leftOut\":$,\n\"reasons\":[",
@@ -370,7 +347,7 @@ static void put_data(FILE *to, const cli_leaks_work *w, const scene *scenes, siz
     fputs("],\n\"runs\":[", to);
     for (size_t i = 0; i < len; i++) {
         fputs(i ? ",\n" : "\n", to);
-        put_scene(to, scenes[i], grain);
+        put_page_run(to, list[i], grain);
     }
     fputs("]}", to);
 }
@@ -382,14 +359,15 @@ typedef struct packed {
 } packed;
 
 /* Packs the data with that grain, if it fits. Returns the status of zlib. */
-static int pack(packed *to, const cli_leaks_work *w, const scene *scenes, size_t runs, double grain)
+static int pack_data(packed *to, const cli_leaks_work *w, const page_run *list, size_t runs,
+                     double grain)
 {
     char *text = NULL;
     size_t len = 0;
     int status = Z_MEM_ERROR;
     FILE *data = open_memstream(&text, &len);
     if (data)
-        put_data(data, w, scenes, runs, grain);
+        put_data(data, w, list, runs, grain);
     *to = (packed){cli_keep(MOST_BYTES, 1), MOST_BYTES};
     if (data && !fclose(data))
         status = compress(to->bytes, &to->len, (Bytef *)text, len);
@@ -400,12 +378,12 @@ static int pack(packed *to, const cli_leaks_work *w, const scene *scenes, size_t
 /* Makes the data with the smallest grain with which it fits. */
 static int make_data(const cli_leaks_work *w, packed *data)
 {
-    scene scenes[MOST_RUNS];
-    size_t runs = choose_runs(w, scenes);
+    page_run list[MOST_RUNS];
+    size_t runs = choose_runs(w, list);
     for (int low = 0, high = GRAINS; low < high;) {
         packed next;
         int at = (low + high) / 2;
-        int status = pack(&next, w, scenes, runs, grain_at(at));
+        int status = pack_data(&next, w, list, runs, grain_at(at));
         if (status == Z_MEM_ERROR)
             return cli_system_error(w->how.html, "write", ENOMEM);
         *data = status == Z_OK ? next : *data;
@@ -427,11 +405,14 @@ static void put_base64(FILE *to, const packed *data)
     }
 }
 
-int cli_leaks_put_html(const cli_leaks_work *w)
+int cli_leaks_put_html(cli_leaks_work *w)
 {
+    cli_shown *shown = &w->all.shown;
     cli_page page = {.to = NULL};
     packed data = {.bytes = NULL};
     int code = cli_page_open(&page, w->how.html, "--html");
+    shown->frames[shown->frames_len].text.name = cli_string_of("(other stacks)");
+    cli_shown_number_names(shown, true);
     code = code ? code : make_data(w, &data);
     if (!code) {
         fwrite(leaks_page_head, 1, sizeof leaks_page_head, page.to);

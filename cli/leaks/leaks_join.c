@@ -6,15 +6,23 @@
 
 #include "keep.h"
 
-static cli_key key_of_frames(cli_key key, const cli_leaks_rows *rows, const cli_leaks_row *row)
+static cli_key key_of_text(cli_key key, cli_string text)
 {
-    for (size_t i = 0; i < row->path_len; i++) {
-        const cli_frame_text *text = &cli_leaks_frame_at(rows, row, i)->text;
-        cli_key name = cli_key_of(text->name.ptr, text->name.len);
-        cli_key file = cli_key_of(text->file.ptr, text->file.len);
-        const uint64_t words[] = {
-            key.lo, key.hi, name.lo, name.hi, file.lo, file.hi, (uint64_t)text->line};
-        key = cli_key_of(words, sizeof words);
+    cli_key own = cli_key_of(text.ptr, text.len);
+    const uint64_t words[] = {key.lo, key.hi, own.lo, own.hi};
+    return cli_key_of(words, sizeof words);
+}
+
+cli_key cli_leaks_key_of(const cli_leaks_rows *rows, const cli_leaks_row *row, bool by_places)
+{
+    cli_key key = {0};
+    const cli_frame *frame;
+    for (cli_walk w = cli_leaks_walk(rows, row); (frame = cli_walk_next(&w));) {
+        key = key_of_text(key, frame->text.name);
+        if (by_places) {
+            key = key_of_text(key, frame->text.file);
+            key.lo ^= (uint64_t)frame->text.line;
+        }
     }
     return key;
 }
@@ -22,14 +30,12 @@ static cli_key key_of_frames(cli_key key, const cli_leaks_rows *rows, const cli_
 /* The identity of what is found. A group is known by its function, or by the stack that has most. */
 static cli_key key_of(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
-    cli_key key = cli_key_of(run->binary.ptr, run->binary.len);
-    const uint64_t words[] = {key.lo, key.hi, f->what};
-    key = cli_key_of(words, sizeof words);
-    if (f->what == CLI_LEAKS_REST)
-        return key;
-    if (f->what == CLI_LEAKS_AREAS)
-        return key_of_frames(key, &run->areas, &run->areas.rows[f->row]);
-    return key_of_frames(key, &run->rows, &run->rows.rows[f->row]);
+    const cli_leaks_rows *rows = cli_leaks_rows_of(run, f);
+    cli_key stack = {0};
+    if (f->what != CLI_LEAKS_REST)
+        stack = cli_leaks_key_of(rows, &rows->rows[f->row], true);
+    const uint64_t words[] = {stack.lo, stack.hi, f->what};
+    return key_of_text(cli_key_of(words, sizeof words), run->binary);
 }
 
 /* All findings, each with the first one that is the same. */
@@ -39,7 +45,7 @@ typedef struct joined {
     cli_numbers by_key;
 } joined;
 
-static void join(joined *all, const cli_leaks_run *run, cli_leaks_finding *f)
+static void join_finding(joined *all, const cli_leaks_run *run, cli_leaks_finding *f)
 {
     size_t number = cli_numbers_of(&all->by_key, key_of(run, f), all->list_len);
     if (number == all->list_len) {
@@ -63,8 +69,8 @@ void cli_leaks_join(cli_leaks_work *w)
             for (size_t k = 0; k < run->findings.len; k++) {
                 cli_leaks_finding *f = &run->findings.list[k];
                 if ((int)f->verdict.kind == kind && !cli_leaks_is_member(f) &&
-                    run->windows >= CLI_LEAKS_LEAST_POINTS)
-                    join(&all, run, f);
+                    !cli_leaks_is_short(run))
+                    join_finding(&all, run, f);
             }
         }
     cli_drop(all.list);

@@ -11,12 +11,12 @@
 #define PUT(...) cli_json_put(to, form, __VA_ARGS__)
 
 /* What is below 0 is not known, and becomes null. */
-static double known(double value)
+static double known_or_null(double value)
 {
     return value < 0 ? INFINITY : value;
 }
 
-static void put_frame(FILE *to, cli_text_form form, const cli_leaks_frame *frame)
+static void put_frame(FILE *to, cli_text_form form, const cli_frame *frame)
 {
     PUT("{\"function\": $, \"file\": $, \"line\": $}", J(frame->text.name), J(frame->text.file),
         J(frame->text.line));
@@ -24,10 +24,13 @@ static void put_frame(FILE *to, cli_text_form form, const cli_leaks_frame *frame
 
 static void put_stack(FILE *to, cli_text_form form, const cli_leaks_rows *rows, size_t row)
 {
+    const cli_frame *frame;
+    const char *comma = "";
     fputs(", \"stack\": [", to);
-    for (size_t i = 0; i < rows->rows[row].path_len; i++) {
-        fputs(i ? ", " : "", to);
-        put_frame(to, form, cli_leaks_frame_at(rows, &rows->rows[row], i));
+    for (cli_walk w = cli_leaks_walk(rows, &rows->rows[row]); (frame = cli_walk_next(&w));) {
+        fputs(comma, to);
+        put_frame(to, form, frame);
+        comma = ", ";
     }
     fputs("]", to);
 }
@@ -50,7 +53,7 @@ static void put_what(FILE *to, cli_text_form form, const cli_leaks_run *run,
         fputs("}", to);
     }
     fputs("]", to);
-    put_stack(to, form, f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
+    put_stack(to, form, cli_leaks_rows_of(run, f), f->row);
 }
 
 static void put_evidence(FILE *to, cli_text_form form, const cli_leaks_run *run,
@@ -99,12 +102,13 @@ static void put_finding(FILE *to, cli_text_form form, const cli_leaks_run *run,
         J(cli_string_of(cli_leaks_kinds[v->kind].word)),
         J(cli_string_of(cli_leaks_reasons[v->reason].word)), J(cli_string_of(cli_leaks_why(v))),
         J(cli_string_of(words[f->what])), J(f->now), J(f->objects), J(v->slope * 3600),
-        J(v->growth), J(v->noise), J(v->doubt), J(known(f->rate * 3600)), J(known(f->age)));
+        J(v->growth), J(v->noise), J(v->doubt), J(known_or_null(f->rate * 3600)),
+        J(known_or_null(f->age)));
     put_evidence(to, form, run, &v->evidence);
     fputs(", \"survival\": ", to);
     put_survival(to, form, run, f->cohorts);
     PUT(", \"stacks\": $, \"group\": $, \"shared\": $, ", J(f->stacks), J(f->group),
-        f->what == CLI_LEAKS_SHARED ? J(run->rows.texts[f->shared]) : CLI_JSON_NULL);
+        f->what == CLI_LEAKS_SHARED ? J(f->shared) : CLI_JSON_NULL);
     put_what(to, form, run, f);
     fputs("}", to);
 }

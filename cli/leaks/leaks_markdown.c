@@ -77,10 +77,9 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char now[48], slope[CLI_LEAKS_SLOPE_ROOM];
     const char *bold = f->verdict.kind == CLI_LEAKS_SUSPECT ? "**" : "";
-    bool is_areas = f->what == CLI_LEAKS_AREAS;
-    cli_string unit = is_areas ? cli_string_of("bytes") : run->unit;
+    cli_string unit = cli_leaks_unit_of(run, f);
     printf("| %s%s%s | ", bold, cli_leaks_kinds[f->verdict.kind].text, bold);
-    if (is_areas)
+    if (f->what == CLI_LEAKS_AREAS)
         fputs("resident memory: ", stdout);
     put_cause(&f->cause);
     if (f->stacks > 1)
@@ -94,7 +93,7 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
 /* What other runs have, too, is in the first of them. A run that is too short has none. */
 static bool is_listed(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
-    return run->windows >= CLI_LEAKS_LEAST_POINTS && !f->is_repeated;
+    return !cli_leaks_is_short(run) && !f->is_repeated;
 }
 
 static bool has_listed(const cli_leaks_run *run)
@@ -128,7 +127,7 @@ static void put_run(const cli_leaks_run *run)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-/* Stacks of the same functions are one. */
+/* Stacks of the same functions are one: between two builds, addresses and lines differ. */
 typedef struct change {
     const cli_leaks_run *run; /* where it has most, and its row there */
     size_t row;
@@ -141,24 +140,12 @@ typedef struct changes {
     cli_numbers by_names;
 } changes;
 
-/* The functions of a stack: between two builds, addresses and lines differ. */
-static cli_key key_of(const cli_leaks_rows *rows, const cli_leaks_row *row)
-{
-    cli_key *names = cli_keep(row->path_len, sizeof *names);
-    for (size_t i = 0; i < row->path_len; i++) {
-        cli_string name = cli_leaks_frame_at(rows, row, i)->text.name;
-        names[i] = cli_key_of(name.ptr, name.len);
-    }
-    cli_key key = cli_key_of(names, row->path_len * sizeof *names);
-    cli_drop(names);
-    return key;
-}
-
 static void add_run(changes *to, const cli_leaks_run *run, bool is_base)
 {
     for (size_t i = 0; i < run->rows.len; i++) {
         const cli_leaks_row *row = &run->rows.rows[i];
-        size_t number = cli_numbers_of(&to->by_names, key_of(&run->rows, row), to->list_len);
+        size_t number =
+            cli_numbers_of(&to->by_names, cli_leaks_key_of(&run->rows, row, false), to->list_len);
         if (number == to->list_len) {
             CLI_KEEP_MORE(to->list, 1);
             to->list[to->list_len++] = (change){.run = run, .row = i};

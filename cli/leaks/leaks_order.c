@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
@@ -14,14 +14,14 @@ static int compare(uint64_t a, uint64_t b)
 static int by_id_and_time(const void *a, const void *b)
 {
     const cli_leaks_file *x = a, *y = b;
-    int order = compare(x->stamp.id, y->stamp.id);
+    int order = compare_numbers(x->stamp.id, y->stamp.id);
     if (!order && x->stamp.id)
-        order = compare(x->stamp.sequence, y->stamp.sequence);
+        order = compare_numbers(x->stamp.sequence, y->stamp.sequence);
     if (!order && x->stamp.id)
-        order = compare(x->stamp.attempt, y->stamp.attempt);
+        order = compare_numbers(x->stamp.attempt, y->stamp.attempt);
     if (!order)
         order = (x->time_nanos > y->time_nanos) - (x->time_nanos < y->time_nanos);
-    return order ? order : compare(x->operand, y->operand);
+    return order ? order : compare_numbers(x->operand, y->operand);
 }
 
 /* The process that begins first comes first. */
@@ -37,7 +37,7 @@ static bool is_of_one_process(const cli_leaks_file *a, const cli_leaks_file *b)
     return a->stamp.id == b->stamp.id;
 }
 
-static void sort(cli_leaks_file *files, size_t len)
+static void sort_by_run(cli_leaks_file *files, size_t len)
 {
     qsort(files, len, sizeof *files, by_id_and_time);
     for (size_t i = 0; i < len; i++)
@@ -78,7 +78,7 @@ cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len)
 {
     cli_leaks_order_report report = {0};
     size_t first = SIZE_MAX; /* of the operands of the later files of the run */
-    sort(files, len);
+    sort_by_run(files, len);
     const cli_leaks_file *last = NULL;
     for (size_t i = 0; i < len; i++) {
         cli_leaks_file *file = &files[i];

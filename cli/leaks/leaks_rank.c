@@ -35,9 +35,9 @@ static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
     return cli_string_is(run->unit, "count") ? 1 : smallest_change(run, row);
 }
 
-static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
-                               const double *allocated, const cli_leaks_cohorts *cohorts,
-                               double weight, double tests)
+static cli_leaks_verdict judge_series(const cli_leaks_ranking *r, const double *levels,
+                                      const double *allocated, const cli_leaks_cohorts *cohorts,
+                                      double weight, double tests)
 {
     double work[CLI_LEAKS_POINTS];
     bool is_known = r->rows->has_allocated;
@@ -65,8 +65,8 @@ static cli_leaks_verdict judge(const cli_leaks_ranking *r, const double *levels,
 
 void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row)
 {
-    row->verdict = judge(r, row->levels, row->allocated, row->lives ? &row->lives->cohorts : NULL,
-                         row->weight, r->tests);
+    row->verdict = judge_series(r, row->levels, row->allocated,
+                                row->lives ? &row->lives->cohorts : NULL, row->weight, r->tests);
 }
 
 /* ---- sums --------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static double mean_weight(const cli_leaks_total *t)
 cli_leaks_verdict cli_leaks_judge_total(const cli_leaks_ranking *r, const cli_leaks_total *t,
                                         double tests)
 {
-    return judge(r, t->levels, t->allocated, &t->cohorts, mean_weight(t), tests);
+    return judge_series(r, t->levels, t->allocated, &t->cohorts, mean_weight(t), tests);
 }
 
 cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *r, cli_leaks_what what,
@@ -149,7 +149,7 @@ cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *r, cli_leaks_w
 
 /* ---- places ------------------------------------------------------------------------------- */
 
-static bool is_same_frame(const cli_leaks_frame *a, const cli_leaks_frame *b)
+static bool is_same_frame(const cli_frame *a, const cli_frame *b)
 {
     return a == b || (a && b && a->name == b->name && a->text.file.ptr == b->text.file.ptr &&
                       a->text.line == b->text.line);
@@ -241,12 +241,36 @@ static bool may_share(const cli_leaks_row *row, bool with_sawtooth)
     return is_uncertain(row) && (with_sawtooth || row->verdict.reason != CLI_LEAKS_SAWTOOTH);
 }
 
-/* A function that calls itself counts once. One of an allocator says nothing about the place. */
-static void add_to_functions(cli_leaks_total *totals, const cli_leaks_rows *rows, size_t number)
+/* The functions that the stacks of a run have. */
+typedef struct functions {
+    cli_leaks_total *list;
+    size_t len;
+    uint32_t *number_1; /* in the list, plus 1, by the number of the name; 0: none */
+} functions;
+
+static functions find_functions(const cli_leaks_rows *rows)
 {
-    for (size_t i = 0; i < rows->rows[number].path_len; i++) {
-        const cli_leaks_frame *frame = cli_leaks_frame_at(rows, &rows->rows[number], i);
-        cli_leaks_total *to = &totals[frame->name];
+    const cli_shown *shown = &rows->all->shown;
+    const cli_frame *frame;
+    functions all = {.number_1 = cli_keep(shown->names_len, sizeof *all.number_1)};
+    for (size_t i = 0; i < rows->len; i++)
+        for (cli_walk w = cli_leaks_walk(rows, &rows->rows[i]); (frame = cli_walk_next(&w));)
+            if (!all.number_1[frame->name])
+                all.number_1[frame->name] = (uint32_t)++all.len;
+    all.list = cli_keep(all.len, sizeof *all.list);
+    for (size_t i = 0; i < shown->names_len; i++)
+        if (all.number_1[i])
+            all.list[all.number_1[i] - 1].name = (uint32_t)i;
+    return all;
+}
+
+/* A function that calls itself counts once. One of an allocator says nothing about the place. */
+static void add_to_functions(const functions *all, const cli_leaks_rows *rows, size_t number)
+{
+    const cli_frame *frame;
+    cli_walk w = cli_leaks_walk(rows, &rows->rows[number]);
+    for (size_t i = 0; (frame = cli_walk_next(&w)); i++) {
+        cli_leaks_total *to = &all->list[all->number_1[frame->name] - 1];
         if (to->last_row == number + 1 || frame->kind & CLI_FRAME_ALLOCATES)
             continue;
         to->last_row = number + 1;
@@ -255,34 +279,31 @@ static void add_to_functions(cli_leaks_total *totals, const cli_leaks_rows *rows
     }
 }
 
-static void add_up_functions(cli_leaks_total *totals, const cli_leaks_rows *rows,
-                             bool with_sawtooth)
+static void add_up_functions(const functions *all, const cli_leaks_rows *rows, bool with_sawtooth)
 {
-    for (size_t i = 0; i < rows->texts_len; i++)
-        totals[i] = (cli_leaks_total){.stacks = 0};
+    for (size_t i = 0; i < all->len; i++)
+        all->list[i] = (cli_leaks_total){.name = all->list[i].name};
     for (size_t i = 0; i < rows->len; i++)
         if (may_share(&rows->rows[i], with_sawtooth))
-            add_to_functions(totals, rows, i);
+            add_to_functions(all, rows, i);
 }
 
-/* Is the group of text a more exact place than that of text b? */
-static bool is_closer(const cli_leaks_rows *rows, const cli_leaks_total *totals, size_t a, size_t b)
+/* Is a function a more exact place than another one? */
+static bool is_closer(const cli_leaks_total *a, const cli_leaks_total *b)
 {
-    if (totals[a].stacks != totals[b].stacks)
-        return totals[a].stacks < totals[b].stacks;
-    if (totals[a].distance != totals[b].distance)
-        return totals[a].distance < totals[b].distance;
-    return cli_string_compare(rows->texts[a], rows->texts[b]) < 0;
+    if (a->stacks != b->stacks)
+        return a->stacks < b->stacks;
+    return a->distance != b->distance ? a->distance < b->distance : a->name < b->name;
 }
 
-/* The function whose stacks leak together; SIZE_MAX: none. A group is more than its largest stack. */
-static size_t find_group(const cli_leaks_ranking *r, cli_leaks_total *totals)
+/* The function whose stacks leak together; NULL: none. A group is more than its largest stack. */
+static const cli_leaks_total *find_group(const cli_leaks_ranking *r, const functions *all)
 {
     static const double nearly = 0.8, most_of_one = 0.8;
-    double most = 0, tests = r->tests + (double)r->rows->texts_len;
-    size_t found = SIZE_MAX;
-    for (size_t i = 0; i < r->rows->texts_len; i++) {
-        cli_leaks_total *t = &totals[i];
+    double most = 0, tests = r->tests + (double)all->len;
+    const cli_leaks_total *found = NULL;
+    for (size_t i = 0; i < all->len; i++) {
+        cli_leaks_total *t = &all->list[i];
         if (t->stacks > 1)
             t->verdict = cli_leaks_judge_total(r, t, tests);
         if (t->largest > most_of_one * t->verdict.growth)
@@ -290,24 +311,24 @@ static size_t find_group(const cli_leaks_ranking *r, cli_leaks_total *totals)
         if (t->verdict.kind == CLI_LEAKS_SUSPECT)
             most = fmax(most, t->verdict.growth);
     }
-    for (size_t i = 0; i < r->rows->texts_len; i++)
-        if (totals[i].verdict.kind == CLI_LEAKS_SUSPECT &&
-            totals[i].verdict.growth >= nearly * most &&
-            (found == SIZE_MAX || is_closer(r->rows, totals, i, found)))
-            found = i;
+    for (const cli_leaks_total *t = all->list; t < all->list + all->len; t++)
+        if (t->verdict.kind == CLI_LEAKS_SUSPECT && t->verdict.growth >= nearly * most &&
+            (!found || is_closer(t, found)))
+            found = t;
     return found;
 }
 
 /* Marks the stacks of a group. */
-static void mark_group(const cli_leaks_ranking *r, uint32_t text, bool with_sawtooth)
+static void mark_group(const cli_leaks_ranking *r, uint32_t name, bool with_sawtooth)
 {
+    const cli_frame *frame;
     for (size_t i = 0; i < r->rows->len; i++) {
         cli_leaks_row *row = &r->rows->rows[i];
-        bool has_text = false;
-        for (size_t k = 0; k < row->path_len; k++)
-            has_text |= cli_leaks_frame_at(r->rows, row, k)->name == text;
-        if (has_text && may_share(row, with_sawtooth))
-            row->group = r->groups;
+        cli_walk w = cli_leaks_walk(r->rows, row);
+        bool may = may_share(row, with_sawtooth);
+        while (may && (frame = cli_walk_next(&w)))
+            if (frame->name == name)
+                row->group = r->groups;
     }
 }
 
@@ -315,21 +336,22 @@ enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two sums of areas */ };
 
 static void find_groups(cli_leaks_ranking *r)
 {
-    cli_leaks_total *totals = cli_keep(r->rows->texts_len, sizeof *totals);
+    functions all = find_functions(r->rows);
     size_t found = 0;
     for (int with_sawtooth = 0; with_sawtooth < 2; with_sawtooth++)
         for (; found < MOST_GROUPS; found++) {
-            add_up_functions(totals, r->rows, with_sawtooth);
-            size_t text = find_group(r, totals);
-            if (text == SIZE_MAX)
+            add_up_functions(&all, r->rows, with_sawtooth);
+            const cli_leaks_total *group = find_group(r, &all);
+            if (!group)
                 break;
             cli_leaks_finding *f =
-                cli_leaks_add_finding(r, CLI_LEAKS_SHARED, &totals[text], &totals[text].verdict);
+                cli_leaks_add_finding(r, CLI_LEAKS_SHARED, group, &group->verdict);
             f->group = ++r->groups;
-            f->shared = (uint32_t)text;
-            mark_group(r, f->shared, with_sawtooth);
+            f->shared = r->rows->all->shown.names[group->name];
+            mark_group(r, group->name, with_sawtooth);
         }
-    cli_drop(totals);
+    cli_drop(all.list);
+    cli_drop(all.number_1);
 }
 
 /* ---- the rest ----------------------------------------------------------------------------- */
@@ -397,7 +419,7 @@ static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
         rows->rows[i].cause = cli_leaks_find_cause(rows, i, 0);
     }
     r->out->now = all.now;
-    r->out->slope = judge(r, all.levels, all.allocated, NULL, r->weight, 1).slope;
+    r->out->slope = judge_series(r, all.levels, all.allocated, NULL, r->weight, 1).slope;
     r->out->smallest = r->smallest;
 }
 
@@ -439,7 +461,7 @@ static int by_rank(const void *a, const void *b)
 }
 
 /* Sorts and counts the findings, and chooses those that are printed. */
-static void finish(cli_leaks_findings *out, const cli_leaks_how *how)
+static void choose_shown(cli_leaks_findings *out, const cli_leaks_how *how)
 {
     qsort(out->list, out->len, sizeof *out->list, by_rank);
     out->shown = cli_keep(out->len, sizeof *out->shown);
@@ -470,12 +492,12 @@ void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
     /* Each place has two stacks at least. */
     size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS + run->areas.len;
     run->findings.list = cli_keep(most, sizeof *run->findings.list);
-    cli_leaks_grade_frames(run, r.rows, how);
+    cli_leaks_grade_frames(run, r.rows);
     judge_rows(&r, run);
     find_places(&r);
     find_groups(&r);
     judge_rest(&r);
-    cli_leaks_judge_areas(run, how);
+    cli_leaks_judge_areas(run);
     add_rows(&r);
-    finish(&run->findings, how);
+    choose_shown(&run->findings, how);
 }

@@ -67,13 +67,14 @@ static bool put_place(FILE *to, bool is_first, const cli_frame_text *place)
 void cli_leaks_put_source(FILE *to, const cli_leaks_run *run, size_t findings)
 {
     const cli_frame_text *seen[MOST_PLACES];
+    const cli_frame *frame;
     size_t len = 0, put = 0;
     fputs(",\n\"source\":[", to);
     for (size_t i = 0; i < findings; i++) {
         const cli_leaks_finding *f = run->findings.shown[i];
-        const cli_leaks_rows *rows = f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows;
-        for (size_t k = 0; k < rows->rows[f->row].path_len; k++) {
-            const cli_frame_text *place = &cli_leaks_frame_at(rows, &rows->rows[f->row], k)->text;
+        const cli_leaks_rows *rows = cli_leaks_rows_of(run, f);
+        for (cli_walk w = cli_leaks_walk(rows, &rows->rows[f->row]); (frame = cli_walk_next(&w));) {
+            const cli_frame_text *place = &frame->text;
             size_t at = 0;
             while (at < len && cli_frame_compare_places(seen[at], place))
                 at++;

@@ -123,7 +123,7 @@ static double binomial_tail(double count, double all, double share)
 }
 
 /* How unevenly survivors come: the variance of a cohort over its mean, at least 1. */
-static double burstiness(const survivors *s, size_t points)
+static double burstiness_of_survivors(const survivors *s, size_t points)
 {
     double sum = 0, spread = 0, count = (double)(points - s->settled - s->from);
     for (size_t i = s->from; i + s->settled < points; i++)
@@ -166,7 +166,8 @@ static survivors find_survivors(const cli_leaks_cohorts *cohorts, size_t points,
         if (alive >= 0.5 && s.first == points)
             s.first = born;
     }
-    double burst = fmin(burstiness(&s, points), fmax(1, s.old / (samples_of_batch * s.cohorts)));
+    double burst =
+        fmin(burstiness_of_survivors(&s, points), fmax(1, s.old / (samples_of_batch * s.cohorts)));
     s.doubt = fmax(poisson_tail(exposure / burst / (life_share * (double)points), s.freed / burst),
                    binomial_tail(s.left / burst, (s.left + s.arrived) / burst, 0.5));
     return s;
@@ -335,8 +336,9 @@ static cli_leaks_reason reason_of(const survivors *s, const cli_leaks_series *se
 }
 
 /* The look that decides: the first that finds survivors, else the first that says more than nothing. */
-static survivors look(const cli_leaks_series *series, const cli_leaks_cohorts *cohorts,
-                      double doubt, cli_leaks_reason *reason)
+static survivors find_deciding_look(const cli_leaks_series *series,
+                                    const cli_leaks_cohorts *cohorts, double doubt,
+                                    cli_leaks_reason *reason)
 {
     size_t points = series->len;
     size_t age = (size_t)ceil(settled_share * (double)points);
@@ -377,7 +379,8 @@ static cli_leaks_reason reason_without_rule(cli_leaks_reason reason, cli_leaks_r
 }
 
 /* Sets what the survivors are: how much, how fast, how sure. */
-static void measure(cli_leaks_verdict *v, const survivors *s, const cli_leaks_series *series)
+static void measure_survivors(cli_leaks_verdict *v, const survivors *s,
+                              const cli_leaks_series *series)
 {
     size_t last = series->len - 1;
     double kept = 0, span = series->seconds[last] - series->seconds[s->from - 1];
@@ -421,7 +424,7 @@ cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
     double doubt = limits_doubt / series->tests;
     if (points < CLI_LEAKS_LEAST_POINTS)
         return v;
-    survivors s = look(series, cohorts, doubt, &reason);
+    survivors s = find_deciding_look(series, cohorts, doubt, &reason);
     double of_backlog = doubt_of_backlog(cohorts, points);
     v.evidence = evidence_of(&s, series);
     v.reason = reason == CLI_LEAKS_SURVIVES ? reason
@@ -432,7 +435,7 @@ cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
     v.kind = cli_leaks_kind_of(v.reason);
     if (v.reason == CLI_LEAKS_SURVIVES || v.reason == CLI_LEAKS_FEW_SAMPLES ||
         v.reason == CLI_LEAKS_FILLING)
-        measure(&v, &s, series);
+        measure_survivors(&v, &s, series);
     if (v.reason == CLI_LEAKS_BACKLOG || v.reason == CLI_LEAKS_BUFFER)
         v.doubt = v.reason == CLI_LEAKS_BACKLOG ? fmin(1, of_backlog * series->tests) : 0;
     if (v.reason == CLI_LEAKS_FEW_SAMPLES && !is_telling(&s, series))

@@ -80,7 +80,7 @@ static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     static const double least_doubt = 1e-4;
     char text[48];
-    cli_string unit = f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
+    cli_string unit = cli_leaks_unit_of(run, f);
     fputs("          ", stdout);
     put_slope(run, unit, f->verdict.slope);
     printf(", %s", cli_leaks_format_value(f->now, unit, text));
@@ -133,7 +133,7 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
     put_evidence(run, f);
     if (f->what == CLI_LEAKS_SHARED) {
         printf("          %zu stacks with ", f->stacks);
-        cli_string_put(stdout, run->rows.texts[f->shared], CLI_TEXT_SHOWN);
+        cli_string_put(stdout, f->shared, CLI_TEXT_SHOWN);
         fputs(" in common; the largest:\n", stdout);
     } else if (f->what == CLI_LEAKS_REST) {
         printf("          %zu stacks grow together, none of them enough; the largest:\n",
@@ -180,7 +180,7 @@ static void put_area(const cli_leaks_rows *areas, size_t area)
 static void put_runs(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     char text[48];
-    cli_string unit = f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
+    cli_string unit = cli_leaks_unit_of(run, f);
     if (f->runs < 2)
         return;
     printf("          in %zu processes, together ", f->runs);
@@ -241,15 +241,10 @@ static void put_heading(const cli_leaks_run *run)
     putchar('\n');
 }
 
-static bool has_few_windows(const cli_leaks_run *run)
-{
-    return run->windows < CLI_LEAKS_LEAST_POINTS;
-}
-
 static void put_verdict(const cli_leaks_run *run)
 {
     fputs("verdict   ", stdout);
-    if (has_few_windows(run)) {
+    if (cli_leaks_is_short(run)) {
         printf("unknown: %zu %s too few, at least %d are needed, and 10 are better\n", run->windows,
                run->windows == 1 ? "window is" : "windows are", (int)CLI_LEAKS_LEAST_POINTS);
         return;
@@ -278,7 +273,7 @@ static void put_power(const cli_leaks_run *run)
 {
     char text[48];
     double smallest = run->findings.smallest;
-    if (has_few_windows(run) || !isfinite(smallest) || run->span <= 0)
+    if (cli_leaks_is_short(run) || !isfinite(smallest) || run->span <= 0)
         return;
     printf("power     a leak of %s in this run (",
            cli_leaks_format_value(smallest, run->unit, text));
@@ -302,7 +297,7 @@ static const char *advice_of(const cli_leaks_run *run)
 {
     static const double rate = 64 << 10;
     const cli_leaks_findings *findings = &run->findings;
-    if (has_few_windows(run))
+    if (cli_leaks_is_short(run))
         return "record longer, or end windows sooner (record --interval=10s)";
     if (has_python(run))
         return "record with PYTHONMALLOC=malloc in the environment: the stacks then have what "
@@ -379,7 +374,7 @@ static void put_others(page *p)
     const cli_leaks_work *w = p->work;
     size_t few = 0, same = 0;
     for (size_t i = 0; i < w->runs_len && !cli_output_is_over(); i++) {
-        bool is_few = has_few_windows(&w->runs[i]) && w->runs_len > 1;
+        bool is_few = cli_leaks_is_short(&w->runs[i]) && w->runs_len > 1;
         bool is_same = !is_few && !w->runs[i].has_restarted && is_printed(p, &w->runs[i]);
         few += is_few;
         same += is_same;
@@ -399,7 +394,7 @@ static void put_advice(const cli_leaks_work *w, bool is_all_short)
 {
     const char *advice = NULL;
     for (size_t i = 0; i < w->runs_len && !advice; i++)
-        if (is_all_short || !has_few_windows(&w->runs[i]))
+        if (is_all_short || !cli_leaks_is_short(&w->runs[i]))
             advice = advice_of(&w->runs[i]);
     if (advice)
         printf("\nnext      %s\n", advice);
@@ -410,10 +405,10 @@ void cli_leaks_put_text(const cli_leaks_work *w)
     page p = {.work = w, .has_head = cli_keep(w->runs_len, 1)};
     size_t few = 0;
     for (size_t i = 0; i < w->runs_len; i++)
-        few += has_few_windows(&w->runs[i]);
+        few += cli_leaks_is_short(&w->runs[i]);
     for (int part = 0; part < 2; part++)
         for (size_t i = 0; i < w->runs_len; i++)
-            if (!has_few_windows(&w->runs[i]))
+            if (!cli_leaks_is_short(&w->runs[i]))
                 put_part(&p, i, part == 0);
     put_others(&p);
     put_advice(w, few == w->runs_len);

@@ -63,7 +63,7 @@ static double mean_of(const double *values, size_t from, size_t to)
     return sum / (double)(to - from);
 }
 
-static parts split(const cli_leaks_series *s)
+static parts split_thirds(const cli_leaks_series *s)
 {
     parts p;
     size_t first = s->len / 3, third = (s->len - first) / 3;
@@ -79,7 +79,7 @@ static parts split(const cli_leaks_series *s)
 }
 
 /* What the values gain from the first third to the last. */
-static double gain(const double *values, const parts *p)
+static double gain_of(const double *values, const parts *p)
 {
     return mean_of(values, p->from[2], p->to[2]) - mean_of(values, p->from[0], p->to[0]);
 }
@@ -103,7 +103,7 @@ static double share_of_gap(const cli_leaks_series *s, size_t at, double usual)
 /* ---- chance ------------------------------------------------------------------------------- */
 
 /* Bytes that arrived and departed while `allocated` and the level changed by this much. */
-static double traffic(double allocated, double change)
+static double bytes_moved(double allocated, double change)
 {
     double departed = allocated > change ? allocated - change : 0;
     double arrived = change + departed;
@@ -112,7 +112,7 @@ static double traffic(double allocated, double change)
 
 /* The spread of the changes from point to point over that of a random walk, at least 1. Neighbouring
  * changes are compared, so that a slow change of the speed is no spread. */
-static double burstiness(const cli_leaks_series *s, size_t from)
+static double burstiness_of_changes(const cli_leaks_series *s, size_t from)
 {
     double predicted = 0, spread = 0, before = 0;
     double count = (double)(s->len - from - 1), usual = median_interval(s);
@@ -120,7 +120,7 @@ static double burstiness(const cli_leaks_series *s, size_t from)
         double share = share_of_gap(s, i, usual),
                change = share * (s->levels[i + 1] - s->levels[i]);
         double moved = s->allocated
-                           ? traffic(share * (s->allocated[i + 1] - s->allocated[i]), change)
+                           ? bytes_moved(share * (s->allocated[i + 1] - s->allocated[i]), change)
                            : fabs(change) + 2 * fmin(s->levels[i], s->levels[i + 1]);
         predicted += s->weight * moved;
         if (i > from)
@@ -151,8 +151,8 @@ static double variance_of_growth(const cli_leaks_series *s, const parts *p)
     double population = 2 * s->weight * level * left_by_averaging(s, p, level);
     double variance = population;
     if (s->allocated) {
-        double made = gain(s->allocated, p);
-        double moved = traffic(made, p->level[2] - p->level[0]);
+        double made = gain_of(s->allocated, p);
+        double moved = bytes_moved(made, p->level[2] - p->level[0]);
         variance = fmin(population, s->weight * fmax(moved, s->weight));
     }
     return variance;
@@ -223,7 +223,7 @@ static bool has_stopped(const cli_leaks_series *s, const parts *p, const cli_lea
     size_t from = p->to[2] - p->from[2] > 1 ? p->from[2] : p->from[2] - 1;
     size_t half = from + (s->len - from) / 2;
     double span = mean_of(clock, half, s->len) - mean_of(clock, from, half);
-    double whole = gain(clock, p);
+    double whole = gain_of(clock, p);
     double rise = mean_of(s->levels, half, s->len) - mean_of(s->levels, from, half);
     double expected = v->growth * span / whole;
     double chance = sqrt(variance_of_growth(s, p) * span / whole);
@@ -348,9 +348,9 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
 {
     if (s->len < CLI_LEAKS_LEAST_POINTS)
         return judge_few(s);
-    parts p = split(s);
+    parts p = split_thirds(s);
     cli_leaks_verdict v = {.growth = p.level[2] - p.level[0]};
-    v.noise = sqrt(variance_of_growth(s, &p) * burstiness(s, p.from[0]));
+    v.noise = sqrt(variance_of_growth(s, &p) * burstiness_of_changes(s, p.from[0]));
     v.slope = median_slope(s, p.from[0]);
     v.doubt = fmin(1, cli_leaks_tail(v.growth / v.noise) * s->tests);
     v.recent = p.speed[0] > 0 ? p.speed[1] / p.speed[0] : 1;
@@ -388,7 +388,7 @@ void cli_leaks_doubt_growth(const cli_leaks_series *s, double smallest, cli_leak
         v->reason == CLI_LEAKS_SAWTOOTH || v->reason == CLI_LEAKS_SHRINKING ||
         (is_shape && v->doubt <= cli_leaks_doubt_limit))
         return;
-    parts p = split(s);
+    parts p = split_thirds(s);
     if (!is_growth(s, &p, v->noise, smallest))
         return;
     v->kind = CLI_LEAKS_UNKNOWN;
@@ -417,7 +417,7 @@ double cli_leaks_smallest(const cli_leaks_series *s)
     if (s->len < CLI_LEAKS_LEAST_POINTS)
         return INFINITY;
     const cli_leaks_series times = {.len = s->len, .seconds = s->seconds, .levels = s->seconds};
-    parts p = split(&times);
+    parts p = split_thirds(&times);
     double sigmas = needed_sigmas(s->tests) + power_sigmas;
     double span = s->seconds[s->len - 1] - s->seconds[0];
     /* A count of samples that leak and stay makes its square root of noise. */

@@ -13,7 +13,7 @@
 /* ---- runs --------------------------------------------------------------------------------- */
 
 /* Only the report of the window is needed. */
-static int discard(void *cookie, const void *data, size_t len)
+static int discard_bytes(void *cookie, const void *data, size_t len)
 {
     (void)cookie, (void)data, (void)len;
     return 0;
@@ -25,7 +25,7 @@ static int find_restart(pprofdelta *context, cli_leaks_file *file, const cli_lea
                         bool *restarted)
 {
     cli_input input;
-    const pprofdelta_sink sink = {.write = discard};
+    const pprofdelta_sink sink = {.write = discard_bytes};
     pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err;
     *restarted = file->stamp.restart != PPROFDELTA_RESTART_NONE;
@@ -67,6 +67,8 @@ static int find_runs(cli_leaks_work *w, pprofdelta *context)
             w->runs[w->runs_len++] = (cli_leaks_run){.first = i,
                                                      .from_nanos = file->time_nanos,
                                                      .has_restarted = !is_other,
+                                                     .rows.all = &w->all,
+                                                     .areas.all = &w->all,
                                                      .binary = cli_string_of("")};
         cli_leaks_run *run = &w->runs[w->runs_len - 1];
         run->windows++;
@@ -107,7 +109,7 @@ static int refuse_types(const cli_profile *profile, const char *type)
 }
 
 /* The columns of a profile of which nothing else is known. */
-static cli_leaks_columns only(size_t level)
+static cli_leaks_columns only_level(size_t level)
 {
     cli_leaks_columns columns = {.of = {level}};
     for (size_t i = 1; i < CLI_LEAKS_COLUMNS; i++)
@@ -119,7 +121,7 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
                             cli_leaks_columns *columns)
 {
     size_t wanted = column_of(profile, type);
-    *columns = only(wanted);
+    *columns = only_level(wanted);
     if (type && wanted == SIZE_MAX)
         return false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -200,7 +202,8 @@ static double period_of(const cli_profile *profile)
     return is_space && profile->view->period > 0 ? (double)profile->view->period : 0;
 }
 
-static void describe(const reader *r, const cli_profile *profile, const cli_leaks_columns *columns)
+static void describe_run(const reader *r, const cli_profile *profile,
+                         const cli_leaks_columns *columns)
 {
     cli_leaks_run *run = r->run;
     if (!r->windows) {
@@ -271,14 +274,6 @@ static bool is_of_the_end(const reader *r)
            cli_leaks_end_of(r->paces, r->paces_len) < r->paces_len;
 }
 
-int cli_leaks_check_memory(const cli_leaks_run *run, const cli_leaks_how *how, const char *path)
-{
-    if (cli_leaks_rows_size(&run->rows) + cli_leaks_rows_size(&run->areas) + run->film.size <=
-        how->library.max_memory)
-        return CLI_DONE;
-    return cli_memory_error(path, "the stacks of this run take more memory than the limit");
-}
-
 /* Adds the account of the resident memory, if the profile has one. */
 static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment moment)
 {
@@ -289,7 +284,7 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     bool is_again = run->areas.points && run->areas_block == moment.point;
     run->areas_block = moment.point;
     moment.point = run->areas.points - is_again;
-    cli_leaks_columns columns = only(column);
+    cli_leaks_columns columns = only_level(column);
     columns.of[CLI_LEAKS_ALLOCATED] = column_of(profile, "mapped_space/bytes");
     moment.since = CLI_LEAKS_SINCE_BEGINNING;
     cli_leaks_rows_add(&run->areas, profile, &columns, &moment);
@@ -310,7 +305,7 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     cli_leaks_columns columns;
     if (!cli_leaks_find_columns(profile, r->how->type, &columns))
         return refuse_types(profile, r->how->type);
-    describe(r, profile, &columns);
+    describe_run(r, profile, &columns);
     cli_leaks_moment moment = moment_of(r, file);
     note_pace(r, profile, &columns, &moment);
     if (is_of_the_end(r)) {
@@ -322,10 +317,10 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);
     add_areas(r, profile, moment);
     if (r->how->html)
-        cli_leaks_film_add(r->run, r->windows, r->run->windows, moment.seconds);
+        cli_leaks_timeline_add(r->run, r->windows, r->run->windows, moment.seconds);
     r->run->span = moment.seconds;
     r->windows++;
-    return cli_leaks_check_memory(r->run, r->how, file->place.path);
+    return CLI_DONE;
 }
 
 static int read_window(reader *r, const cli_leaks_file *file)
@@ -379,7 +374,7 @@ static void find_doubt(cli_leaks_run *run, const cli_leaks_pace *paces, bool has
                        bool is_live)
 {
     size_t fresh = cli_leaks_count_fresh(paces, run->windows);
-    if (run->windows < CLI_LEAKS_LEAST_POINTS)
+    if (cli_leaks_is_short(run))
         return;
     if (!is_live && fresh < CLI_LEAKS_LEAST_POINTS)
         run->doubt = "most profiles are the same as the one before, as Go's are until its next "
@@ -418,7 +413,7 @@ static int read_run(cli_leaks_run *run, const cli_leaks_how *how, const cli_leak
     if (!code && (end < run->windows || has_changes)) {
         cli_leaks_rows_clear(&run->rows);
         cli_leaks_rows_clear(&run->areas);
-        run->film = (cli_leaks_film){.points = NULL};
+        run->timeline = (cli_leaks_timeline){.points = NULL};
         run->windows = end;
         r = (reader){.run = run,
                      .how = how,
@@ -448,9 +443,13 @@ int cli_leaks_read(cli_leaks_work *w)
     bool has_counter = !w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_");
     if (has_counter && pprofdelta_new(&w->how.library, NULL, &context, &err))
         code = cli_options_error(w->files[0].place.path, &err);
+    cli_merged_begin(&w->all.merged);
     code = code ? code : find_runs(w, context);
     pprofdelta_free(context);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         code = read_run(&w->runs[i], &w->how, w->files);
+    cli_merged_end(&w->all.merged);
+    if (!code)
+        cli_leaks_make_frames(w);
     return code;
 }

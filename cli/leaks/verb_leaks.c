@@ -2,6 +2,7 @@
 #include "leaks/leaks.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 #include "arguments.h"
 #include "output_file.h"
@@ -118,9 +119,8 @@ static void note_runs(const cli_leaks_work *w)
 static void note_allocators(const cli_leaks_work *w)
 {
     uint64_t matched = 0;
-    for (size_t i = 0; i < w->runs_len; i++)
-        for (size_t k = 0; k < w->runs[i].rows.frames_len; k++)
-            matched |= cli_leaks_match_allocators(&w->how, &w->runs[i].rows.frames[k].text);
+    for (size_t i = 0; i < w->all.shown.frames_len; i++)
+        matched |= w->all.shown.frames[i].matches;
     for (size_t i = 0; i < w->how.allocators.len; i++)
         if (!(matched >> i & 1))
             cli_note("--allocator %s: no frame of the stacks matches",
@@ -153,9 +153,9 @@ static int status_of(const cli_leaks_work *w)
     return is_enough && !is_unknown ? CLI_DONE : CLI_LEAKS_NO_VERDICT;
 }
 
-static int print(const verb *v)
+static int print_answer(verb *v)
 {
-    const cli_leaks_work *w = &v->work;
+    cli_leaks_work *w = &v->work;
     bool is_over = false;
     int code = CLI_DONE;
     note_order(w);
@@ -178,7 +178,7 @@ static int print(const verb *v)
 }
 
 /* Reads all files, and judges each run. */
-static int judge(cli_leaks_work *w, const char *const *operands, size_t len)
+static int read_and_judge(cli_leaks_work *w, const char *const *operands, size_t len)
 {
     int code = cli_leaks_find_files(w, operands, len);
     if (code)
@@ -189,10 +189,11 @@ static int judge(cli_leaks_work *w, const char *const *operands, size_t len)
     code = cli_leaks_read(w);
     for (size_t i = 0; i < w->runs_len && !code; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
-    code = code ? code : cli_leaks_find_names(w);
-    if (!code)
-        cli_leaks_join(w);
-    return code;
+    if (code)
+        return code;
+    cli_leaks_find_names(w);
+    cli_leaks_join(w);
+    return CLI_DONE;
 }
 
 static int check_options(const verb *v, const cli_arguments *arguments)
@@ -207,7 +208,7 @@ static int check_options(const verb *v, const cli_arguments *arguments)
     return code ? code : cli_check_files(arguments->operands, arguments->operands_len, true);
 }
 
-static int perform(verb *v, const cli_arguments *arguments)
+static int run_command(verb *v, const cli_arguments *arguments)
 {
     int code = check_options(v, arguments);
     if (code)
@@ -217,11 +218,12 @@ static int perform(verb *v, const cli_arguments *arguments)
         v->work.how.top = v->work.how.all ? SIZE_MAX : DEFAULT_TOP;
     v->work.how.names_all = v->work.how.all || v->work.how.html || v->markdown;
     v->base_work.how = v->work.how;
-    code = judge(&v->work, arguments->operands, arguments->operands_len);
+    cli_keep_at_most(v->work.how.library.max_memory, arguments->operands[0]);
+    code = read_and_judge(&v->work, arguments->operands, arguments->operands_len);
     if (!code && v->base)
-        code = judge(&v->base_work, &v->base, 1);
+        code = read_and_judge(&v->base_work, &v->base, 1);
     cli_progress_end();
-    return code ? code : print(v);
+    return code ? code : print_answer(v);
 }
 
 int cli_leaks(int argc, char **argv)
@@ -231,5 +233,8 @@ int cli_leaks(int argc, char **argv)
     v.work.how.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     v.work.how.library.compression = PPROFDELTA_PLAIN;
     int code = cli_command_read(&command, &arguments, &v);
-    return code ? code : perform(&v, &arguments);
+    code = code ? code : run_command(&v, &arguments);
+    cli_profile_free(&v.work.all.merged.profile);
+    cli_profile_free(&v.base_work.all.merged.profile);
+    return code;
 }

@@ -39,9 +39,10 @@ int cli_dead_names_find(cli_dead_names *names, const char *name, cli_buffer *pro
     int code =
         cli_profile_take(&unnamed, (cli_input){name, profile->bytes, profile->len}, &options);
     *profile = (cli_buffer){0};
-    code = code ? code : cli_symbolize_profile(&unnamed, &how, &report);
-    if (!code)
+    if (!code) {
+        cli_symbolize_profile(&unnamed, &how, &report);
         take_names(names, &unnamed);
+    }
     cli_drop(report.modules);
     cli_profile_free(&unnamed);
     return code;

@@ -258,7 +258,7 @@ static int not_run(const char *path, int error)
     return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
 }
 
-static int refuse(const pd_launch_result *found)
+static int refuse_program(const pd_launch_result *found)
 {
     cli_error("%s: %s, so it cannot be recorded", found->path, found->obstacle);
     const char *advice = pd_launch_advice(found->path);
@@ -291,7 +291,7 @@ static int check_program(const char *name, const char *agent)
     pd_launch_check(path, &found);
     if (found.error)
         return not_run(found.path, found.error);
-    return found.obstacle ? refuse(&found) : CLI_DONE;
+    return found.obstacle ? refuse_program(&found) : CLI_DONE;
 }
 
 /* ---- the agent's variables ------------------------------------------------------------------- */
@@ -404,7 +404,7 @@ static void note_small_space(void)
 
 /* Processes that were killed while they recorded to this folder: their windows come first, and what cannot be
  * recovered does not keep COMMAND from running, nor for longer than one profile may take. */
-static void recover(const record_options *o, const char *dir)
+static void recover_last(const record_options *o, const char *dir)
 {
     const int64_t interval = o->interval_nanos ? o->interval_nanos : 60 * SECOND;
     const uint64_t seconds = pd_launch_timeout((uint64_t)o->timeout_nanos, (uint64_t)interval);
@@ -415,7 +415,7 @@ static void recover(const record_options *o, const char *dir)
 }
 
 /* Does what recording needs, before COMMAND runs. */
-static int prepare(const record_options *options)
+static int prepare_recording(const record_options *options)
 {
     char agent[PATH_MAX], dir[PATH_MAX] = "";
     int code = find_agent(agent);
@@ -423,7 +423,7 @@ static int prepare(const record_options *options)
     if (!code && (options->dir || !options->to))
         code = make_dir(options->dir ? options->dir : ".", dir);
     if (!code)
-        recover(options, dir);
+        recover_last(options, dir);
     code = code ? code : set_environment(options, agent, dir);
     if (!code)
         note_small_space();
@@ -431,12 +431,12 @@ static int prepare(const record_options *options)
 }
 
 /* Becomes COMMAND, or returns an exit status. */
-static int run(const record_options *options)
+static int run_command(const record_options *options)
 {
     int code = check_options(options);
     if (code)
         return code;
-    code = prepare(options);
+    code = prepare_recording(options);
     if (code && (!options->anyway || code == CLI_NOT_FOUND))
         return code;
     if (code)
@@ -451,7 +451,7 @@ int cli_record(int argc, char **argv)
     cli_arguments arguments = {.argc = argc, .argv = argv};
     record_options options = {.signal = -1, .command = argv}; /* where the operands will be */
     int code = cli_command_read(&command, &arguments, &options);
-    code = code ? code : run(&options);
+    code = code ? code : run_command(&options);
     return code == CLI_PRINTED || code == CLI_NOT_RUN || code == CLI_NOT_FOUND ? code
                                                                                : CLI_RECORD_FAILED;
 }

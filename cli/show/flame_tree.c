@@ -11,7 +11,7 @@
 /* ---- labels ------------------------------------------------------------------------------- */
 
 /* A text of three parts. */
-static cli_string join(cli_string a, cli_string b, cli_string c)
+static cli_string join_texts(cli_string a, cli_string b, cli_string c)
 {
     char *text = cli_keep(a.len + b.len + c.len, 1);
     memcpy(text, a.ptr, a.len);
@@ -26,9 +26,9 @@ static cli_string text_of(const cli_profile *profile, const Pd__View__Label *lab
     char number[24] = "=";
     cli_string key = cli_profile_string(profile, label->key);
     if (label->str)
-        return join(key, cli_string_of("="), cli_profile_string(profile, label->str));
+        return join_texts(key, cli_string_of("="), cli_profile_string(profile, label->str));
     snprintf(number, sizeof number, "=%" PRId64, label->num);
-    return join(key, cli_string_of(number), cli_profile_string(profile, label->num_unit));
+    return join_texts(key, cli_string_of(number), cli_profile_string(profile, label->num_unit));
 }
 
 static void number_texts(cli_flame_texts *to, const cli_string *texts, size_t len)
@@ -179,7 +179,7 @@ static cli_string file_text(const cli_frame_text *frame)
 {
     if (frame->file.len)
         return frame->file;
-    return frame->module.len ? join(cli_string_of("["), frame->module, cli_string_of("]"))
+    return frame->module.len ? join_texts(cli_string_of("["), frame->module, cli_string_of("]"))
                              : cli_string_of("");
 }
 

@@ -198,17 +198,17 @@ static void put_samples(cli_shown *shown)
 }
 
 /* A group of stacks with the same names. */
-static void put_group(const cli_shown *shown, size_t at, size_t end)
+static void put_group(const cli_shown *shown, cli_group group)
 {
     static const char *const titles[CLI_SIDES] = {"{\"before\": [", "], \"now\": ["};
     for (size_t side = 0; side < CLI_SIDES; side++) {
         fputs(titles[side], stdout);
         for (size_t i = 0; i < shown->types.len; i++)
-            PUT(i ? ", $" : "$", J(cli_stacks_group_sum(shown, at, end, side, i)));
+            PUT(i ? ", $" : "$", J(cli_group_sum(shown, group, side, i)));
     }
     fputs("], \"stack\": [", stdout);
     size_t len;
-    cli_frame_text *frames = cli_stacks_group_frames(shown, at, end, &len);
+    cli_frame_text *frames = cli_group_frames(shown, group, &len);
     for (size_t i = 0; i < len; i++)
         PUT(i ? ", {\"function\": $, \"file\": $, \"line\": $, \"mapping\": $}"
               : "{\"function\": $, \"file\": $, \"line\": $, \"mapping\": $}",
@@ -220,10 +220,9 @@ static void put_group(const cli_shown *shown, size_t at, size_t end)
 static void put_groups(const cli_shown *shown)
 {
     fputs("\"stacks\": [", stdout);
-    for (size_t at = 0, end; at < shown->len && !cli_output_is_over(); at = end) {
-        end = cli_stacks_group_end(shown, at);
-        fputs(at ? ",\n" : "\n", stdout);
-        put_group(shown, at, end);
+    for (cli_group g = {0}; cli_group_next(shown, &g) && !cli_output_is_over();) {
+        fputs(g.at ? ",\n" : "\n", stdout);
+        put_group(shown, g);
     }
 }
 

@@ -5,7 +5,7 @@
  *     8.42MiB    8.00MiB   95.0%     400KiB   20.0KiB       0  parse < main
  *
  * What ended is in samples with the label `age`, in windows; ages above 15 are rounded down (see
- * pprofdelta_heap_age). Without the label it is temporary, of age 0: it was freed in the window in which it
+ * pprofdelta_heap.h). Without the label it is temporary, of age 0: it was freed in the window in which it
  * was allocated. The median is the age that half of the bytes do not exceed. Bytes that are in use are
  * older than all that ended. Where they are more than half, ">15" is the oldest age at which bytes ended. */
 #include "show/shown.h"
@@ -26,7 +26,7 @@ typedef struct aged {
 
 /* A stack. Its bytes in use are those of the profile: in a delta what was added to them. */
 typedef struct life {
-    size_t at, end; /* it is stacks[at] to stacks[end - 1] */
+    cli_group group;
     pprofdelta_sum alloc, young, later, inuse;
     int64_t median; /* the oldest age, if is_longer */
     bool is_longer, has_ended;
@@ -64,13 +64,13 @@ static int by_age(const void *a, const void *b)
 }
 
 /* What ended of a stack, the youngest first. */
-static aged *ages_of(const lives *l, size_t at, size_t end, size_t *len)
+static aged *ages_of(const lives *l, cli_group group, size_t *len)
 {
-    aged *ages = cli_keep(end - at, sizeof *ages);
+    aged *ages = cli_keep(group.end - group.at, sizeof *ages);
     *len = 0;
-    for (; at < end; at++) {
+    for (size_t i = group.at; i < group.end; i++) {
         cli_sample sample;
-        cli_sample_read(l->shown->stacks[at].sample, &sample);
+        cli_sample_read(l->shown->stacks[i].sample, &sample);
         int64_t bytes = sample.values[l->shown->types.column[0][l->types[FREED]]];
         int64_t age = cli_profile_age(l->shown->profiles, &sample);
         if (age >= 0 && bytes)
@@ -80,15 +80,14 @@ static aged *ages_of(const lives *l, size_t at, size_t end, size_t *len)
     return ages;
 }
 
-static life make_life(const lives *l, size_t at, size_t end)
+static life make_life(const lives *l, cli_group group)
 {
     const cli_shown *shown = l->shown;
     size_t len;
-    aged *ages = ages_of(l, at, end, &len);
-    life s = {.at = at,
-              .end = end,
-              .alloc = cli_stacks_group_sum(shown, at, end, 0, l->types[ALLOC]),
-              .inuse = cli_stacks_group_sum(shown, at, end, 0, l->types[INUSE]),
+    aged *ages = ages_of(l, group, &len);
+    life s = {.group = group,
+              .alloc = cli_group_sum(shown, group, 0, l->types[ALLOC]),
+              .inuse = cli_group_sum(shown, group, 0, l->types[INUSE]),
               .has_ended = len};
     for (size_t i = 0; i < len; i++)
         cli_sum_add(ages[i].age ? &s.later : &s.young, ages[i].bytes);
@@ -109,16 +108,15 @@ static int by_young(const void *a, const void *b)
     int order = cli_sum_compare(y->young, x->young);
     order = order ? order : cli_sum_compare(y->alloc, x->alloc);
     order = order ? order : cli_sum_compare(y->later, x->later);
-    return order ? order : (x->at > y->at) - (x->at < y->at);
+    return order ? order : (x->group.at > y->group.at) - (x->group.at < y->group.at);
 }
 
 static void add_up(lives *l)
 {
     cli_shown *shown = l->shown;
     l->list = cli_keep(shown->len, sizeof *l->list);
-    for (size_t at = 0, end; at < shown->len; at = end) {
-        end = cli_stacks_group_end(shown, at);
-        life s = make_life(l, at, end);
+    for (cli_group g = {0}; cli_group_next(shown, &g);) {
+        life s = make_life(l, g);
         if (s.has_ended || !cli_sum_is_zero(s.alloc) || !cli_sum_is_zero(s.inuse))
             l->list[l->len++] = s;
     }
@@ -177,7 +175,7 @@ int cli_show_lifetimes(cli_shown *shown)
            ink.end);
     for (size_t i = 0; i < most && !cli_output_is_over(); i++) {
         put_values(&l.list[i]);
-        put_stack(shown, &shown->stacks[l.list[i].at]);
+        put_stack(shown, &shown->stacks[l.list[i].group.at]);
     }
     return cli_output_end_text();
 }

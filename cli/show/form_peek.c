@@ -50,7 +50,7 @@ typedef struct peek {
 
 /* ---- adding up ---------------------------------------------------------------------------- */
 
-static void add(pprofdelta_sum *sum, pprofdelta_sum value)
+static void add_sum(pprofdelta_sum *sum, pprofdelta_sum value)
 {
     *sum = cli_sum_minus(*sum, cli_sum_minus((pprofdelta_sum){0}, value));
 }
@@ -75,7 +75,7 @@ static void add_call(peek *p, const uint32_t key[3], pprofdelta_sum value, size_
         p->calls[p->calls_len++] = (call){.of = key[0], .other = key[1], .way = key[2]};
     }
     if (p->calls[at].seen != number)
-        add(&p->calls[at].value, value);
+        add_sum(&p->calls[at].value, value);
     p->calls[at].seen = number;
 }
 
@@ -90,10 +90,10 @@ static uint64_t add_stack(void *cookie, const cli_stack *stack, const cli_sample
     for (cli_walk w = cli_walk_from_leaf(p->shown, stack); (frame = cli_walk_next(&w)); frames++) {
         uint32_t callee = f ? f->name : frame->name;
         if (!f)
-            add(&p->functions[callee].flat, value);
+            add_sum(&p->functions[callee].flat, value);
         f = &p->functions[frame->name];
         if (f->seen != number)
-            add(&f->cum, value);
+            add_sum(&f->cum, value);
         f->seen = number;
         add_call(p, (uint32_t[]){callee, f->name, CALLERS}, value, number);
         add_call(p, (uint32_t[]){f->name, callee, CALLEES}, value, number);
@@ -135,7 +135,7 @@ static int by_flat(const void *a, const void *b)
 }
 
 /* Moves the functions to print to the front. Returns their number. */
-static size_t sort(peek *p)
+static size_t sort_functions(peek *p)
 {
     size_t len = 0;
     if (p->calls_len)
@@ -209,7 +209,7 @@ int cli_show_peek(cli_shown *shown)
     int code = add_up(&p);
     if (code)
         return code;
-    size_t len = sort(&p);
+    size_t len = sort_functions(&p);
     cli_heading_put(shown);
     cli_heading_put_caption(shown, len, len, "function", "");
     puts("");
@@ -218,7 +218,7 @@ int cli_show_peek(cli_shown *shown)
                "cum", SHARE, "cum%", VALUE, "calls", SHARE, "calls%");
     for (size_t i = 0; i < len && !cli_output_is_over(); i++) {
         const function *f = &p.functions[i];
-        add(&sum, f->flat);
+        add_sum(&sum, f->flat);
         puts(line);
         put_calls(&p, f, CALLERS);
         put_function(&p, f, sum);

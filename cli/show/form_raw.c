@@ -92,8 +92,8 @@ static const char request[] =
     "<[dictionary.string_table|>  <#>: <q:string_table>\n<]>";
 
 /* Writes CUR - PREV. Returns an exit code. */
-static int subtract(const cli_profile profiles[CLI_SIDES], const pprofdelta_options *options,
-                    cli_buffer *change)
+static int subtract_profiles(const cli_profile profiles[CLI_SIDES],
+                             const pprofdelta_options *options, cli_buffer *change)
 {
     const cli_input *prev = &profiles[0].input, *cur = &profiles[1].input;
     const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = change};
@@ -125,7 +125,7 @@ int cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *op
     each.format = cur->request ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
     cli_buffer change = {0};
     const char *name = cur->input.name;
-    int code = subtract(profiles, &each, &change);
+    int code = subtract_profiles(profiles, &each, &change);
     for (size_t i = 0; i < CLI_SIDES; i++)
         cli_profile_free(&profiles[i]);
     if (!code)

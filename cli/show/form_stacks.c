@@ -27,7 +27,7 @@
 
 /* One stack to print. */
 typedef struct entry {
-    size_t at, end;        /* it is stacks[at] to stacks[end - 1] */
+    cli_group group;
     pprofdelta_sum weight; /* by which it is sorted */
 } entry;
 
@@ -36,7 +36,7 @@ static int by_weight(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
     int order = cli_sum_by_size(x->weight, y->weight);
-    return order ? order : (x->at > y->at) - (x->at < y->at);
+    return order ? order : (x->group.at > y->group.at) - (x->group.at < y->group.at);
 }
 
 /* Returns the stacks to print, without those of weight 0, and sets their number. */
@@ -44,12 +44,10 @@ static entry *add_up(const cli_shown *shown, size_t *len)
 {
     entry *entries = cli_keep(shown->len, sizeof *entries);
     *len = 0;
-    for (size_t at = 0, end; at < shown->len; at = end) {
-        end = cli_stacks_group_end(shown, at);
-        entry e = {at, end, cli_stacks_group_sum(shown, at, end, 0, shown->chosen)};
+    for (cli_group g = {0}; cli_group_next(shown, &g);) {
+        entry e = {g, cli_group_sum(shown, g, 0, shown->chosen)};
         if (shown->sides > 1)
-            e.weight =
-                cli_sum_minus(cli_stacks_group_sum(shown, at, end, 1, shown->chosen), e.weight);
+            e.weight = cli_sum_minus(cli_group_sum(shown, g, 1, shown->chosen), e.weight);
         if (!cli_sum_is_zero(e.weight))
             entries[(*len)++] = e;
     }
@@ -65,7 +63,7 @@ static void put_others(const cli_shown *shown, const entry *e)
     const char *comma = "  ";
     for (size_t i = 0; i < shown->types.len && !shown->only_chosen; i++) {
         char text[48];
-        pprofdelta_sum sum = cli_stacks_group_sum(shown, e->at, e->end, 0, i);
+        pprofdelta_sum sum = cli_group_sum(shown, e->group, 0, i);
         if (i == shown->chosen)
             continue;
         fputs(comma, stdout);
@@ -80,7 +78,7 @@ static void put_values(const cli_shown *shown, const entry *e, const cli_ink *in
     cli_string unit = cli_types_unit(shown, shown->chosen);
     char text[CLI_CHANGE_ROOM];
     for (size_t side = 0; side < shown->sides && shown->sides > 1; side++) {
-        pprofdelta_sum sum = cli_stacks_group_sum(shown, e->at, e->end, side, shown->chosen);
+        pprofdelta_sum sum = cli_group_sum(shown, e->group, side, shown->chosen);
         printf("%s%s", cli_units_format(sum, unit, text), side ? "  " : " -> ");
     }
     if (shown->sides > 1) {
@@ -98,7 +96,7 @@ static void put_values(const cli_shown *shown, const entry *e, const cli_ink *in
 static void put_stack(const cli_shown *shown, const entry *e)
 {
     size_t len;
-    cli_frame_text *frames = cli_stacks_group_frames(shown, e->at, e->end, &len);
+    cli_frame_text *frames = cli_group_frames(shown, e->group, &len);
     if (!len)
         puts("    (no stack)");
     cli_frames_put(frames, len, "    ");
@@ -159,14 +157,13 @@ int cli_show_folded(cli_shown *shown)
     if (code)
         return code;
     cli_progress_end_for_text();
-    for (size_t at = 0, end; at < shown->len && !cli_output_is_over(); at = end) {
+    for (cli_group g = {0}; cli_group_next(shown, &g) && !cli_output_is_over();) {
         pprofdelta_sum sums[CLI_SIDES] = {{0}};
-        end = cli_stacks_group_end(shown, at);
         for (size_t side = 0; side < shown->sides; side++)
-            sums[side] = cli_stacks_group_sum(shown, at, end, side, shown->chosen);
+            sums[side] = cli_group_sum(shown, g, side, shown->chosen);
         if (cli_sum_is_zero(sums[0]) && cli_sum_is_zero(sums[1]))
             continue;
-        put_folded(shown, &shown->stacks[at]);
+        put_folded(shown, &shown->stacks[g.at]);
         for (size_t side = 0; side < shown->sides; side++) {
             char text[48];
             printf(" %s", cli_sum_format(sums[side], text));

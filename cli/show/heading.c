@@ -47,7 +47,7 @@ enum { COMMENT_MAX = 1024 };
 
 /* A comment as it is shown: in a stamp of pprofdelta the times are readable. Returns the comment
  * itself, or one in buf. */
-static cli_string readable(cli_string comment, char buf[COMMENT_MAX])
+static cli_string readable_comment(cli_string comment, char buf[COMMENT_MAX])
 {
     enum { MOST = COMMENT_MAX / 4 }; /* every stamp is shorter */
     static const char *const times[] = {" from=", " to="};
@@ -211,7 +211,7 @@ static void put_one(const cli_profile *profile)
     for (size_t i = 0; i < view->n_comment; i++) {
         cli_string whole = cli_profile_string(profile, view->comment[i]);
         fputs("comment   ", stdout);
-        cli_string_put(stdout, readable(whole, comment), CLI_TEXT_SHOWN);
+        cli_string_put(stdout, readable_comment(whole, comment), CLI_TEXT_SHOWN);
         putchar('\n');
     }
 }

@@ -14,7 +14,7 @@ typedef struct line {
     size_t len;
 } line;
 
-__attribute__((format(printf, 2, 3))) static void add(line *l, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add_text(line *l, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -81,12 +81,12 @@ static void add_labels(line *l, const cli_shown *shown, const cli_filter *filter
     bool has_key = found.len;
     for (size_t side = 0; side < shown->sides && !has_key; side++)
         find_labels(&found, &shown->profiles[side], NULL);
-    add(l, has_key     ? ", and its values are "
-           : found.len ? ", and the labels are "
-                       : ", and no sample has a label");
+    add_text(l, has_key     ? ", and its values are "
+                : found.len ? ", and the labels are "
+                            : ", and no sample has a label");
     for (size_t i = 0; i < found.len && i < LABELS; i++)
-        add(l, "%s%s", i ? ", " : "", found.texts[i]);
-    add(l, "%s", found.len > LABELS ? ", and more" : "");
+        add_text(l, "%s%s", i ? ", " : "", found.texts[i]);
+    add_text(l, "%s", found.len > LABELS ? ", and more" : "");
 }
 
 /* ---- the lines ---------------------------------------------------------------------------- */
@@ -99,11 +99,11 @@ static void add_shares(line *l, const cli_shown *shown, size_t filter)
     for (size_t side = 0; side < shown->sides; side++) {
         size_t types = shown->profiles[side].view->n_sample_type;
         size_t column = shown->types.column[side][shown->chosen];
-        add(l, "%s%s", side ? " -> " : "",
-            cli_share_format(shown->kept[side].sums[filter * types + column],
-                             cli_types_total(shown, side, shown->chosen), text));
+        add_text(l, "%s%s", side ? " -> " : "",
+                 cli_share_format(shown->kept[side].sums[filter * types + column],
+                                  cli_types_total(shown, side, shown->chosen), text));
     }
-    add(l, " of ");
+    add_text(l, " of ");
     add_string(l, cli_types_name(shown, shown->chosen));
 }
 
@@ -111,9 +111,10 @@ static void describe_type(const cli_shown *shown, cli_notes_put put, void *cooki
 {
     line l = {.len = 0};
     add_string(&l, cli_types_name(shown, shown->chosen));
-    add(&l, ", because ");
+    add_text(&l, ", because ");
     add_string(&l, cli_types_name(shown, shown->preferred));
-    add(&l, cli_types_are_zero(shown, shown->preferred) ? " is 0 in every sample" : " is nearly 0");
+    add_text(&l, cli_types_are_zero(shown, shown->preferred) ? " is 0 in every sample"
+                                                             : " is nearly 0");
     put(cookie, "type", l.text);
 }
 
@@ -140,11 +141,11 @@ static void describe_filter(const cli_shown *shown, size_t at, cli_notes_put put
     }
     if (filter->kind < CLI_FILTER_HIDE && shown->types.len) {
         add_shares(&l, shown, at);
-        add(&l, ": ");
+        add_text(&l, ": ");
     }
     add_string(&l, cli_string_of(filter->text));
     if (samples && !matched) {
-        add(&l, "; nothing matches");
+        add_text(&l, "; nothing matches");
         if (filter->kind == CLI_FILTER_TAG)
             add_labels(&l, shown, filter);
     }
@@ -159,13 +160,13 @@ static void describe_kept(const cli_shown *shown, cli_notes_put put, void *cooki
         samples += shown->kept[side].samples;
         all += shown->profiles[side].samples.len;
     }
-    add(&l, "%zu of %zu samples", samples, all);
+    add_text(&l, "%zu of %zu samples", samples, all);
     if (shown->types.len) {
-        add(&l, ", ");
+        add_text(&l, ", ");
         add_shares(&l, shown, shown->filters->len);
     }
     if (!samples)
-        add(&l, "; no sample is left to show");
+        add_text(&l, "; no sample is left to show");
     put(cookie, "kept", l.text);
 }
 
@@ -185,13 +186,13 @@ void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
         describe_kept(shown, put, cookie);
     for (size_t i = 0; i < shown->names_len; i++)
         folded += shown->is_folded[i];
-    add(&hidden, "%zu wrapper and start-up function%s; --all-frames shows %s", folded,
-        folded == 1 ? "" : "s", folded == 1 ? "it" : "them");
+    add_text(&hidden, "%zu wrapper and start-up function%s; --all-frames shows %s", folded,
+             folded == 1 ? "" : "s", folded == 1 ? "it" : "them");
     if (folded)
         put(cookie, "hidden", hidden.text);
 }
 
-static void note(void *cookie, const char *title, const char *text)
+static void print_note(void *cookie, const char *title, const char *text)
 {
     (void)cookie;
     cli_note("%s: %s", title, text);
@@ -199,5 +200,5 @@ static void note(void *cookie, const char *title, const char *text)
 
 void cli_notes_print(const cli_shown *shown)
 {
-    cli_notes_describe(shown, note, NULL);
+    cli_notes_describe(shown, print_note, NULL);
 }

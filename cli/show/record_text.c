@@ -241,7 +241,7 @@ static void put_slot(const cli_profile *profile, const ProtobufCMessage *message
 }
 
 /* Skips a part of the format up to its "<]>". Returns what follows that. */
-static const char *skip(const char *format)
+static const char *skip_part(const char *format)
 {
     size_t depth = 1;
     while (depth) {
@@ -286,10 +286,10 @@ static const char *put_record(const cli_profile *profile, const ProtobufCMessage
             return format;
         if (s.kind == '[' || s.kind == '@') {
             put_list(profile, message, &s, format);
-            format = skip(format);
+            format = skip_part(format);
         } else if (s.kind == '?' || s.kind == '!') {
             bool is_printed = is_set(message, s.name) == (s.kind == '?');
-            format = is_printed ? put_record(profile, message, index, format) : skip(format);
+            format = is_printed ? put_record(profile, message, index, format) : skip_part(format);
         } else if (*s.name == '#') {
             printf("%zu", index);
         } else if (*s.name == '.') {

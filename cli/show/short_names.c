@@ -14,16 +14,16 @@ typedef struct shortening {
     size_t len;
 } shortening;
 
-static cli_string behind(cli_string text, size_t len)
+static cli_string rest_behind(cli_string text, size_t len)
 {
     return (cli_string){text.ptr + len, text.len - len};
 }
 
-static void copy(shortening *s, size_t len)
+static void copy_some(shortening *s, size_t len)
 {
     memcpy(s->to + s->len, s->rest.ptr, len);
     s->len += len;
-    s->rest = behind(s->rest, len);
+    s->rest = rest_behind(s->rest, len);
 }
 
 /* ---- what is left out --------------------------------------------------------------------- */
@@ -57,13 +57,13 @@ static size_t default_argument(cli_string text)
         return sizeof global - 1;
     if (!cli_string_begins(text, space))
         return 0;
-    at += abi_space(behind(text, at));
+    at += abi_space(rest_behind(text, at));
     for (size_t i = 0; i < COUNT(templates) && !depth; i++)
-        if (cli_string_begins(behind(text, at), templates[i])) {
+        if (cli_string_begins(rest_behind(text, at), templates[i])) {
             at += strlen(templates[i]);
             depth = 1;
         }
-    if (cli_string_begins(behind(text, at), "void>"))
+    if (cli_string_begins(rest_behind(text, at), "void>"))
         return 0;
     for (; depth && at < text.len; at++) {
         depth += text.ptr[at] == '<';
@@ -85,11 +85,11 @@ static size_t default_arguments(cli_string text)
 {
     size_t at = 0;
     while (at < text.len && text.ptr[at] == ',') {
-        at += 1 + count_spaces(behind(text, at + 1));
-        size_t len = default_argument(behind(text, at));
+        at += 1 + count_spaces(rest_behind(text, at + 1));
+        size_t len = default_argument(rest_behind(text, at));
         if (!len)
             return 0;
-        at += len + count_spaces(behind(text, at + len));
+        at += len + count_spaces(rest_behind(text, at + len));
     }
     return at < text.len && text.ptr[at] == '>' ? at : 0;
 }
@@ -136,17 +136,17 @@ static void say_basic(shortening *s)
     if (!cli_string_begins(s->rest, "::"))
         return;
     size_t before = cli_string_begins(s->rest, "::~") ? 3 : 2;
-    cli_string member = behind(s->rest, before);
+    cli_string member = rest_behind(s->rest, before);
     if (!cli_string_begins(member, basic))
         return;
-    member = behind(member, strlen(basic));
+    member = rest_behind(member, strlen(basic));
     if (member.len < word.len || memcmp(member.ptr, word.ptr, word.len) != 0 ||
         (member.len > word.len && is_word(member.ptr[word.len])))
         return;
-    copy(s, before);
+    copy_some(s, before);
     memcpy(s->to + s->len, s->to + from, is_wide + word.len);
     s->len += is_wide + word.len;
-    s->rest = behind(member, word.len);
+    s->rest = rest_behind(member, word.len);
 }
 
 cli_string cli_short_name(cli_string name, char to[CLI_SHORT_NAME_MAX]) // NOLINT: it is filled
@@ -156,10 +156,10 @@ cli_string cli_short_name(cli_string name, char to[CLI_SHORT_NAME_MAX]) // NOLIN
         return name;
     while (s.rest.len) {
         size_t len = left_out(&s);
-        s.rest = behind(s.rest, len);
+        s.rest = rest_behind(s.rest, len);
         if (len)
             continue;
-        copy(&s, 1);
+        copy_some(&s, 1);
         if (to[s.len - 1] == '>')
             say_basic(&s);
     }

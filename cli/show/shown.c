@@ -1,4 +1,4 @@
-/* What is shown of one profile, or of PREV and CUR: see shown.h.
+/* The frames and the stacks of one profile, or of PREV and CUR: see shown.h.
  *
  * A pattern is matched once with each distinct name and each frame of a location, never with each frame of
  * each sample. Each frame of a location then has a few bits, and a sample is judged by those. */
@@ -13,79 +13,68 @@
 #include <inttypes.h>
 #include <string.h>
 
-typedef struct work {
-    cli_shown *shown;
-    cli_frame *frames; /* those of all sides; the last stands for hidden ones */
-    size_t len;
-    bool is_short;              /* names are */
-    uint64_t hides, allocators; /* the bits of these filters */
-} work;
-
 _Static_assert(CLI_FILTERS_MAX <= 64, "a filter is a bit");
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-static void add_frame(work *w, const cli_profile *profile, const Pd__View__Location *location,
-                      const Pd__View__Line *line)
+static void add_frame(cli_shown *shown, const cli_profile *profile,
+                      const Pd__View__Location *location, const Pd__View__Line *line)
 {
     char made[CLI_FRAME_MADE];
     cli_frame frame = {.location = location, .line = line};
     frame.text = cli_frame_of(profile, location, line, made);
     if (frame.text.name.ptr == made)
         frame.text.name = cli_keep_string(frame.text.name);
-    w->frames[w->len++] = frame;
+    shown->frames[shown->frames_len++] = frame;
 }
 
-static void add_side(work *w, cli_source *s)
+static void add_side(cli_shown *shown, cli_source *s)
 {
     const Pd__View__Profile *view = s->profile->view;
-    size_t from = w->len;
-    s->frames = w->frames + from;
+    size_t from = shown->frames_len;
+    s->frames = shown->frames + from;
     for (size_t i = 0; i < view->n_location; i++) {
         const Pd__View__Location *location = view->location[i];
-        s->first[i] = (uint32_t)(w->len - from);
+        s->first[i] = (uint32_t)(shown->frames_len - from);
         for (size_t j = 0; j < location->n_line; j++)
-            add_frame(w, s->profile, location, location->line[j]);
+            add_frame(shown, s->profile, location, location->line[j]);
         if (!location->n_line)
-            add_frame(w, s->profile, location, NULL);
+            add_frame(shown, s->profile, location, NULL);
     }
-    s->first[view->n_location] = (uint32_t)(w->len - from);
+    s->first[view->n_location] = (uint32_t)(shown->frames_len - from);
 }
 
-static void make_frames(work *w)
+static void make_frames(cli_shown *shown)
 {
     size_t most = 1;
-    for (size_t k = 0; k < w->shown->sides; k++) {
-        const Pd__View__Profile *view = w->shown->profiles[k].view;
-        w->shown->sources[k] =
-            (cli_source){.profile = &w->shown->profiles[k],
-                         .first = cli_keep(view->n_location + 1, sizeof(uint32_t)),
-                         .matches = cli_keep(view->n_location, sizeof(uint64_t)),
-                         .is_hidden = cli_keep(view->n_location, sizeof(bool))};
+    for (size_t k = 0; k < shown->sides; k++) {
+        const Pd__View__Profile *view = shown->profiles[k].view;
+        shown->sources[k] = (cli_source){.profile = &shown->profiles[k],
+                                         .first = cli_keep(view->n_location + 1, sizeof(uint32_t)),
+                                         .matches = cli_keep(view->n_location, sizeof(uint64_t)),
+                                         .is_hidden = cli_keep(view->n_location, sizeof(bool))};
         for (size_t i = 0; i < view->n_location; i++)
             most += view->location[i]->n_line ? view->location[i]->n_line : 1;
     }
-    w->frames = cli_keep(most, sizeof *w->frames);
-    for (size_t k = 0; k < w->shown->sides; k++)
-        add_side(w, &w->shown->sources[k]);
-    w->frames[w->len].text.name = cli_string_of(CLI_HIDDEN);
+    shown->frames = cli_keep(most, sizeof *shown->frames);
+    for (size_t k = 0; k < shown->sides; k++)
+        add_side(shown, &shown->sources[k]);
+    shown->frames[shown->frames_len].text.name = cli_string_of(CLI_HIDDEN);
 }
 
-/* Gives the frames the numbers of their names, first of the full ones, so that each is shortened
- * once. */
-static void number_names(work *w)
+/* First come the numbers of the full names, so that each is shortened once. */
+void cli_shown_number_names(cli_shown *shown, bool is_short)
 {
-    cli_shown *shown = w->shown;
-    size_t frames = w->len + (w->hides != 0), full;
+    size_t frames = shown->frames_len + 1, full;
     cli_string *texts = cli_keep(frames, sizeof *texts);
     uint32_t *numbers = cli_keep(frames, sizeof *numbers);
     for (size_t i = 0; i < frames; i++)
-        texts[i] = w->frames[i].text.name;
+        texts[i] = shown->frames[i].text.name;
     cli_string *names = cli_keep_numbered(texts, frames, numbers, &full);
     bool *is_foreign = cli_keep(full, sizeof *is_foreign);
     for (size_t i = 0; i < frames; i++)
-        is_foreign[numbers[i]] |= w->frames[i].text.is_foreign;
-    for (size_t i = 0; i < full && w->is_short; i++) {
+        is_foreign[numbers[i]] |= shown->frames[i].text.is_foreign;
+    for (size_t i = 0; i < full && is_short; i++) {
         char room[CLI_SHORT_NAME_MAX];
         cli_string name = is_foreign[i] ? names[i] : cli_short_name(names[i], room);
         names[i] = name.ptr == room ? cli_keep_string(name) : name;
@@ -94,7 +83,7 @@ static void number_names(work *w)
     shown->names = cli_keep_numbered(names, full, of_full, &shown->names_len);
     shown->is_folded = cli_keep(shown->names_len, sizeof *shown->is_folded);
     for (size_t i = 0; i < frames; i++)
-        w->frames[i].name = of_full[numbers[i]];
+        shown->frames[i].name = of_full[numbers[i]];
     cli_drop(is_foreign);
     cli_drop(of_full);
     cli_drop(numbers);
@@ -104,7 +93,7 @@ static void number_names(work *w)
 /* ---- matches ------------------------------------------------------------------------------ */
 
 /* What a frame is; most that have its name are the same. last has that of the last frame with each name. */
-static unsigned char kind_of(const work *w, const cli_frame *frame, const cli_frame *last)
+static unsigned char kind_of(const cli_shown *shown, const cli_frame *frame, const cli_frame *last)
 {
     const cli_frame_text *text = &frame->text, *other = last ? &last->text : text;
     bool is_same = other != text && other->module.ptr == text->module.ptr &&
@@ -113,24 +102,24 @@ static unsigned char kind_of(const work *w, const cli_frame *frame, const cli_fr
     if (is_same)
         return last->kind;
     unsigned kind =
-        cli_frame_kind(w->shown->names[frame->name], text->module, text->file, text->is_nameless);
-    return (unsigned char)(frame->matches & w->allocators ? cli_frame_as_allocator(kind) : kind);
+        cli_frame_kind(shown->names[frame->name], text->module, text->file, text->is_nameless);
+    return (unsigned char)(frame->matches & shown->allocators ? cli_frame_as_allocator(kind)
+                                                              : kind);
 }
 
 /* The name as it is shown matches, the full one, the source file, and the file of the mapping. */
-static void judge_frames(work *w)
+static void judge_frames(const cli_shown *shown)
 {
-    const cli_shown *shown = w->shown;
     uint64_t *names = cli_keep(shown->names_len, sizeof *names);
     const cli_frame **last = cli_keep(shown->names_len, sizeof *last);
     for (size_t i = 0; i < shown->names_len; i++) {
         char room[CLI_SHORT_NAME_MAX];
         names[i] = cli_filters_match(shown->filters, cli_short_name(shown->names[i], room));
     }
-    for (size_t i = 0; i < w->len; i++) {
-        cli_frame *frame = &w->frames[i];
+    for (size_t i = 0; i < shown->frames_len; i++) {
+        cli_frame *frame = &shown->frames[i];
         frame->matches = names[frame->name] | cli_filters_match_frame(shown->filters, &frame->text);
-        frame->kind = kind_of(w, frame, last[frame->name]);
+        frame->kind = kind_of(shown, frame, last[frame->name]);
         last[frame->name] = frame;
     }
     cli_drop(last);
@@ -150,19 +139,26 @@ static void judge_locations(const cli_source *s, uint64_t hides)
 
 void cli_shown_make(cli_shown *shown, bool is_whole)
 {
-    work w = {.shown = shown,
-              .is_short = !is_whole,
-              .hides = cli_filters_of(shown->filters, CLI_FILTER_HIDE),
-              .allocators = cli_filters_of(shown->filters, CLI_FILTER_ALLOCATOR)};
-    make_frames(&w);
-    number_names(&w);
-    judge_frames(&w);
-    for (size_t k = 0; k < shown->sides; k++)
-        judge_locations(&shown->sources[k], w.hides);
-    shown->frames = w.frames;
-    shown->frames_len = w.len;
     shown->folds = !is_whole && !shown->filters->shows_wrappers;
-    shown->hides = w.hides;
+    shown->hides = cli_filters_of(shown->filters, CLI_FILTER_HIDE);
+    shown->allocators = cli_filters_of(shown->filters, CLI_FILTER_ALLOCATOR);
+    make_frames(shown);
+    cli_shown_number_names(shown, !is_whole);
+    judge_frames(shown);
+    for (size_t k = 0; k < shown->sides; k++)
+        judge_locations(&shown->sources[k], shown->hides);
+}
+
+void cli_shown_drop(cli_shown *shown)
+{
+    for (size_t k = 0; k < shown->sides; k++) {
+        cli_drop(shown->sources[k].first);
+        cli_drop(shown->sources[k].matches);
+        cli_drop(shown->sources[k].is_hidden);
+    }
+    cli_drop(shown->frames);
+    cli_drop((cli_string *)shown->names);
+    cli_drop(shown->is_folded);
 }
 
 /* ---- the frames of a stack ---------------------------------------------------------------- */
@@ -302,7 +298,7 @@ static void find_ends(ends *e, const cli_shown *shown, const cli_stack *stack, b
 }
 
 /* Cuts off the frames that are not shown. Returns the number of frames that were looked at. */
-static size_t cut(cli_shown *shown, cli_stack *stack, ends *e, bool is_heap)
+static size_t fold_stack(cli_shown *shown, cli_stack *stack, ends *e, bool is_heap)
 {
     size_t from = 0, to = 0;
     find_ends(e, shown, stack, is_heap);
@@ -312,6 +308,12 @@ static size_t cut(cli_shown *shown, cli_stack *stack, ends *e, bool is_heap)
             shown->is_folded[e->frames[i]->name] = true;
     cli_stack_cut(shown, stack, from, e->len - to);
     return e->len;
+}
+
+void cli_stack_fold(cli_shown *shown, cli_stack *stack, bool is_heap)
+{
+    ends e;
+    fold_stack(shown, stack, &e, is_heap);
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -332,8 +334,8 @@ static void add_values(pprofdelta_sum *sums, const cli_sample *sample)
 }
 
 /* Whether all filters keep the sample. Adds its values to those that each filter keeps. */
-static bool keep(const cli_shown *shown, const cli_source *source, cli_kept *kept,
-                 const cli_sample *sample)
+static bool keep_sample(const cli_shown *shown, const cli_source *source, cli_kept *kept,
+                        const cli_sample *sample)
 {
     const cli_filters *filters = shown->filters;
     uint64_t matched = filters->len ? match_path(source, sample) : 0;
@@ -382,7 +384,7 @@ static uint64_t usual_frames(const cli_shown *shown)
     return frames;
 }
 
-static int refuse(const cli_profile *profile, uint64_t most)
+static int refuse_frames(const cli_profile *profile, uint64_t most)
 {
     cli_error("%s: its stacks have more than %" PRIu64 " frames, most of them inlined calls: the "
               "limit for a profile of this size",
@@ -401,15 +403,15 @@ int cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void *
         cli_sample sample;
         begin_kept(shown, &shown->kept[k], profile);
         for (cli_samples rest = profile->samples; cli_samples_next(&rest, &sample);) {
-            if (!keep(shown, source, &shown->kept[k], &sample))
+            if (!keep_sample(shown, source, &shown->kept[k], &sample))
                 continue;
             cli_stack stack = cli_stack_of(&sample, k);
             if (shown->folds)
-                frames += cut(shown, &stack, &e, is_heap);
+                frames += fold_stack(shown, &stack, &e, is_heap);
             stack.is_hidden = sample.path < sample.path_end && !cli_stack_leaf(shown, &stack);
             frames += take(cookie, &stack, &sample);
             if (frames > most)
-                return refuse(profile, most);
+                return refuse_frames(profile, most);
             if (cli_output_is_over())
                 return CLI_DONE;
         }

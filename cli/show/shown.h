@@ -1,18 +1,31 @@
-/* What is shown of one profile, or of PREV and CUR, and all that a form of `show` prints from.
+/* The one model of stacks and frames, which `show` and `leaks` print from.
+ *
+ *     profile    locations 1 2 3, samples  | 3 2 1 | values | labels | ...  (view.h, view_samples.h)
+ *     source     the frames of each location of one profile (shown.c):
+ *                  1: main        2: serve, inlined into loop        3: malloc
+ *     frame      its text (frame.c), the number of its name, what the filters match (filters.c),
+ *                and its kind: of an allocator, of start-up, ... (wrappers.c)
+ *     stack      a sample without what is cut off its ends: it names the bytes of the sample, and
+ *                no frame is copied. cli_walk goes through its frames, from either end
+ *     group      stacks with the same names, behind each other (stacks.c)
+ *
+ * In `show`, the sources are those of one profile, or of PREV and CUR, which share the numbers of
+ * names:
  *
  *     profiles --> shown_types.c: which sample types
- *              --> shown.c: the frames of each location, with names (frame.c, short_names.c) that
- *                  both profiles share; what the filters match (filters.c); which part of each stack is
- *                  shown (wrappers.c)
- *              --> one of form_*.c: goes through the stacks, or has them sorted (stacks.c), and prints
+ *              --> shown.c: the frames, and which part of each stack is shown
+ *              --> one of form_*.c: goes through the stacks, or has them sorted, and prints
  *                      --> heading.c, notes.c: what stands above a table
  *                      --> screen.c, units.c: widths, colours, numbers
+ *
+ * In `leaks`, the locations of all windows are merged into one profile (view_merge.h), which is the
+ * source, and each stack has a row with its series (leaks/leaks.h).
  *
  * Values do not change here: a total over all samples is that of the profile, and hiding a frame
  * takes no sample away.
  *
- * The stacks stay in the bytes of the profiles (view_samples.h). A form that needs no order goes through them
- * and keeps none. One that sorts them keeps 40 bytes for each. */
+ * A form that needs no order goes through the stacks and keeps none. One that sorts them keeps 40
+ * bytes for each. */
 #ifndef CLI_SHOW_SHOWN_H
 #define CLI_SHOW_SHOWN_H
 
@@ -95,9 +108,9 @@ typedef struct cli_shown {
     cli_frame
         *frames; /* those of all sources; the last stands for a stack of which all is hidden */
     size_t frames_len;
-    bool folds;              /* wrappers are hidden */
-    uint64_t hides;          /* the bits of the filters that hide */
-    const cli_string *names; /* distinct, in the order of their bytes */
+    bool folds;                 /* wrappers are hidden */
+    uint64_t hides, allocators; /* the bits of the filters of these kinds */
+    const cli_string *names;    /* distinct, in the order of their bytes */
     size_t names_len;
 
     /* Set by cli_shown_each: */
@@ -114,6 +127,12 @@ typedef struct cli_shown {
  * are short. */
 void cli_shown_make(cli_shown *shown, bool is_whole);
 
+/* Numbers the names of the frames again, short or full ones. Stacks have to be sorted again. */
+void cli_shown_number_names(cli_shown *shown, bool is_short);
+
+/* Drops the frames and their names, before they are made again. */
+void cli_shown_drop(cli_shown *shown);
+
 /* Goes through the samples that the filters keep, those of the first profile first. take returns the number of
  * frames that it has looked at, or will. A few bytes can stand for very many frames, as where a stack has a
  * location with many inlined calls again and again. If there are more than `more` and those that real
@@ -127,6 +146,9 @@ cli_shown_take cli_shown_count;
 /* The whole stack of a sample; and without so many frames at its ends. */
 cli_stack cli_stack_of(const cli_sample *sample, size_t side);
 void cli_stack_cut(const cli_shown *shown, cli_stack *stack, size_t leaf, size_t root);
+
+/* Cuts off the functions of allocators (only if is_heap) and of start-up. */
+void cli_stack_fold(cli_shown *shown, cli_stack *stack, bool is_heap);
 
 /* The first frame that is shown; NULL: there is none. */
 const cli_frame *cli_stack_leaf(const cli_shown *shown, const cli_stack *stack);
@@ -164,6 +186,9 @@ static inline size_t cli_walk_location(cli_walk *w, const cli_frame **from, cons
     return index;
 }
 
+/* The frames of a stack, leaf first, of which there are *len. Drop them (keep.h). */
+cli_frame_text *cli_stack_frames(const cli_shown *shown, const cli_stack *stack, size_t *len);
+
 /* ---- sorted stacks (stacks.c) ---- */
 
 /* Collects the stacks and sorts them. Returns an exit code. Those with the same names of frames are one
@@ -174,16 +199,21 @@ int cli_stacks_collect(cli_shown *shown, bool by_places);
 /* The same for stacks that are there. */
 void cli_stacks_sort(cli_shown *shown, bool by_places);
 
-/* The index behind the last stack of the group that begins at stacks[at]. */
-size_t cli_stacks_group_end(const cli_shown *shown, size_t at);
+/* A group: stacks[at] to stacks[end - 1]. */
+typedef struct cli_group {
+    size_t at, end;
+} cli_group;
+
+/* Makes *group, which is zero at first, the next one. Returns false if there is none. */
+bool cli_group_next(const cli_shown *shown, cli_group *group);
 
 /* The sum of a type over the stacks of a group that are from one side. */
-pprofdelta_sum cli_stacks_group_sum(const cli_shown *shown, size_t at, size_t end, size_t side,
-                                    size_t type);
+pprofdelta_sum cli_group_sum(const cli_shown *shown, cli_group group, size_t side, size_t type);
 
-/* The frames of a group, leaf first, of which there are *len: of the last profile that has the group. What
- * is not the same in all stacks of the group that are from that profile is left out. Drop them (keep.h). */
-cli_frame_text *cli_stacks_group_frames(const cli_shown *shown, size_t at, size_t end, size_t *len);
+/* The frames of a group, leaf first, of which there are *len: of the last profile that has the
+ * group. What is not the same in all stacks of the group that are from that profile is left out.
+ * Drop them (keep.h). */
+cli_frame_text *cli_group_frames(const cli_shown *shown, cli_group group, size_t *len);
 
 /* The value of a type. */
 int64_t cli_stack_value(const cli_shown *shown, const cli_stack *stack, size_t type);

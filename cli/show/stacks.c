@@ -51,7 +51,7 @@ static void read_keys(const sorting *s, cli_stack *stacks, size_t len)
 
 /* ---- sorting ------------------------------------------------------------------------------ */
 
-static void sort(sorting *s, cli_stack *stacks, size_t len);
+static void sort_stacks(sorting *s, cli_stack *stacks, size_t len);
 
 /* The stacks are equal. */
 static void end_group(sorting *s, cli_stack *stacks, size_t len)
@@ -63,11 +63,11 @@ static void end_group(sorting *s, cli_stack *stacks, size_t len)
         stacks[i].next = stacks[i].leaf;
     s->in_group = true;
     read_keys(s, stacks, len);
-    sort(s, stacks, len);
+    sort_stacks(s, stacks, len);
     s->in_group = false;
 }
 
-static void swap(cli_stack *a, cli_stack *b)
+static void swap_stacks(cli_stack *a, cli_stack *b)
 {
     cli_stack c = *a;
     *a = *b;
@@ -88,16 +88,16 @@ static uint32_t choose_key(sorting *s, const cli_stack *stacks, size_t len)
 
 /* Sorts stacks that are equal but for their key and what follows. Of the parts, the largest is sorted last, so
  * that calls are never deep. */
-static void sort(sorting *s, cli_stack *stacks, size_t len)
+static void sort_stacks(sorting *s, cli_stack *stacks, size_t len)
 {
     while (len > 1) {
         uint32_t key = choose_key(s, stacks, len);
         size_t less = 0, more = len;
         for (size_t i = 0; i < more;) {
             if (stacks[i].key < key)
-                swap(&stacks[i++], &stacks[less++]);
+                swap_stacks(&stacks[i++], &stacks[less++]);
             else if (stacks[i].key > key)
-                swap(&stacks[i], &stacks[--more]);
+                swap_stacks(&stacks[i], &stacks[--more]);
             else
                 i++;
         }
@@ -111,7 +111,7 @@ static void sort(sorting *s, cli_stack *stacks, size_t len)
                 largest = ends[i + 1] - ends[i] > ends[largest + 1] - ends[largest] ? i : largest;
         for (size_t i = 0; i < 3; i++)
             if (i != largest && (i != 1 || key))
-                sort(s, stacks + ends[i], ends[i + 1] - ends[i]);
+                sort_stacks(s, stacks + ends[i], ends[i + 1] - ends[i]);
         stacks += ends[largest];
         len = ends[largest + 1] - ends[largest];
     }
@@ -127,10 +127,10 @@ void cli_stacks_sort(cli_shown *shown, bool by_places)
     for (size_t i = 0; i < shown->len; i++)
         shown->stacks[i].next = shown->stacks[i].root;
     read_keys(&s, shown->stacks, shown->len);
-    sort(&s, shown->stacks, shown->len);
+    sort_stacks(&s, shown->stacks, shown->len);
 }
 
-static uint64_t collect(void *cookie, const cli_stack *stack, const cli_sample *sample)
+static uint64_t collect_stack(void *cookie, const cli_stack *stack, const cli_sample *sample)
 {
     cli_shown *shown = cookie;
     shown->stacks[shown->len++] = *stack;
@@ -143,7 +143,7 @@ int cli_stacks_collect(cli_shown *shown, bool by_places)
     for (size_t k = 0; k < shown->sides; k++)
         most += shown->profiles[k].samples.len;
     shown->stacks = cli_keep(most, sizeof *shown->stacks);
-    int code = cli_shown_each(shown, 0, collect, shown);
+    int code = cli_shown_each(shown, 0, collect_stack, shown);
     if (!code)
         cli_stacks_sort(shown, by_places);
     return code;
@@ -151,12 +151,12 @@ int cli_stacks_collect(cli_shown *shown, bool by_places)
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
-size_t cli_stacks_group_end(const cli_shown *shown, size_t at)
+bool cli_group_next(const cli_shown *shown, cli_group *group)
 {
-    size_t end = at + 1;
-    while (end < shown->len && !shown->stacks[end].is_first)
-        end++;
-    return end;
+    group->at = group->end++;
+    while (group->end < shown->len && !shown->stacks[group->end].is_first)
+        group->end++;
+    return group->at < shown->len;
 }
 
 int64_t cli_stack_value(const cli_shown *shown, const cli_stack *stack, size_t type)
@@ -166,36 +166,42 @@ int64_t cli_stack_value(const cli_shown *shown, const cli_stack *stack, size_t t
     return sample.values[shown->types.column[stack->side][type]];
 }
 
-pprofdelta_sum cli_stacks_group_sum(const cli_shown *shown, size_t at, size_t end, size_t side,
-                                    size_t type)
+pprofdelta_sum cli_group_sum(const cli_shown *shown, cli_group group, size_t side, size_t type)
 {
     pprofdelta_sum sum = {0};
-    for (size_t i = at; i < end; i++)
+    for (size_t i = group.at; i < group.end; i++)
         if (shown->stacks[i].side == side)
             cli_sum_add(&sum, cli_stack_value(shown, &shown->stacks[i], type));
     return sum;
 }
 
-cli_frame_text *cli_stacks_group_frames(const cli_shown *shown, size_t at, size_t end, size_t *len)
+cli_frame_text *cli_stack_frames(const cli_shown *shown, const cli_stack *stack, size_t *len)
 {
     const cli_frame *frame;
-    const cli_stack *newest = &shown->stacks[at];
     cli_frame_text *frames = NULL;
     size_t frames_len = 0, frames_cap = 0;
-    for (size_t k = at; k < end; k++)
-        if (shown->stacks[k].side > newest->side)
-            newest = &shown->stacks[k];
-    for (cli_walk w = cli_walk_from_leaf(shown, newest); (frame = cli_walk_next(&w));) {
+    for (cli_walk w = cli_walk_from_leaf(shown, stack); (frame = cli_walk_next(&w));) {
         CLI_KEEP_MORE(frames, 1);
         frames[frames_len] = frame->text;
         frames[frames_len++].name = shown->names[frame->name];
     }
-    for (size_t k = at; k < end; k++) {
+    *len = frames_len;
+    return frames;
+}
+
+cli_frame_text *cli_group_frames(const cli_shown *shown, cli_group group, size_t *len)
+{
+    const cli_frame *frame;
+    const cli_stack *newest = &shown->stacks[group.at];
+    for (size_t k = group.at; k < group.end; k++)
+        if (shown->stacks[k].side > newest->side)
+            newest = &shown->stacks[k];
+    cli_frame_text *frames = cli_stack_frames(shown, newest, len);
+    for (size_t k = group.at; k < group.end; k++) {
         cli_walk w = cli_walk_from_leaf(shown, &shown->stacks[k]);
         bool counts = shown->stacks[k].side == newest->side && !newest->is_hidden;
         for (size_t i = 0; counts && (frame = cli_walk_next(&w)); i++)
             cli_frame_join_places(&frames[i], &frame->text);
     }
-    *len = frames_len;
     return frames;
 }

@@ -177,18 +177,19 @@ static int choose_type(const show_options *options, cli_shown *shown)
 }
 
 /* The limit counts for both profiles together. */
-static int load(show_options *options, cli_profile *profiles)
+static int load_profiles(show_options *options, cli_profile *profiles)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
     for (size_t i = 0; i < options->shown.sides; i++) {
-        int code = cli_profile_load(&profiles[i],
-                                    (cli_file){.path = options->arguments.operands[i]}, &library);
-        if (!code && options->form != RAW) /* which shows what is in the file */
-            code = cli_names_find(&profiles[i], options->names);
+        const char *path = options->arguments.operands[i];
+        cli_keep_at_most(library.max_memory, cli_input_name(path));
+        int code = cli_profile_load(&profiles[i], (cli_file){.path = path}, &library);
         if (code)
             return code;
-        library.max_memory = profiles[i].memory_left ? profiles[i].memory_left : 1;
+        if (options->form != RAW) /* which shows what is in the file */
+            cli_names_find(&profiles[i], options->names);
+        library.max_memory = cli_keep_left() ? cli_keep_left() : 1;
     }
     int code = CLI_DONE;
     if (options->form == RAW && options->shown.sides > 1) {
@@ -196,7 +197,6 @@ static int load(show_options *options, cli_profile *profiles)
         code = cli_raw_of_two(profiles, &library);
     }
     const cli_profile *last = &profiles[options->shown.sides - 1];
-    cli_keep_at_most(last->memory_left, last->input.name);
     cli_progress_say("adding up", last->input.name);
     return code;
 }
@@ -222,7 +222,7 @@ static int load_and_print(show_options *options, cli_profile *profiles)
                   : options->top          ? options->top
                                           : DEFAULT_TOP;
     cli_progress_start();
-    int code = load(options, profiles);
+    int code = load_profiles(options, profiles);
     code = code ? code : choose_type(options, shown);
     if (code)
         return code;

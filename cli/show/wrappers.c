@@ -109,7 +109,7 @@ static bool is_among(const char *const *patterns, cli_string text)
     return *patterns;
 }
 
-static bool contains(cli_string text, const char *part)
+static bool contains_text(cli_string text, const char *part)
 {
     return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
 }
@@ -196,8 +196,8 @@ static bool is_in_library(cli_string source)
     enum { LONGEST = 512 };
     if (source.len > LONGEST)
         return false;
-    return contains(source, "/include/c++/") || cli_string_begins(source, "/rust/deps/") ||
-           (cli_string_begins(source, "/rustc/") && contains(source, "/library/"));
+    return contains_text(source, "/include/c++/") || cli_string_begins(source, "/rust/deps/") ||
+           (cli_string_begins(source, "/rustc/") && contains_text(source, "/library/"));
 }
 
 static unsigned library_kind(cli_string name, cli_string source)
@@ -205,7 +205,7 @@ static unsigned library_kind(cli_string name, cli_string source)
     size_t owner;
     cli_string last = last_component(name, &owner);
     cli_string qualified = {name.ptr + owner, name.len - owner};
-    if (contains(name, "::operator new"))
+    if (contains_text(name, "::operator new"))
         return CLI_FRAME_ALLOCATES;
     if (cli_string_begins(name, "alloc::") || cli_string_begins(name, "core::"))
         return CLI_FRAME_IN_LIBRARY;
@@ -225,8 +225,8 @@ static unsigned named_kind(cli_string name, cli_string source)
     if (cli_string_is(name, "main"))
         return CLI_FRAME_IS_MAIN;
     unsigned kind = is_among(starts, name) ? CLI_FRAME_STARTS : library_kind(name, source);
-    if (is_among(allocators, name) || is_malloc(name) || contains(name, "GlobalAlloc") ||
-        contains(source, "/pprofdelta_alloc.hpp"))
+    if (is_among(allocators, name) || is_malloc(name) || contains_text(name, "GlobalAlloc") ||
+        contains_text(source, "/pprofdelta_alloc.hpp"))
         kind = cli_frame_as_allocator(kind);
     if (cli_string_begins(name, "std::rt::lang_start"))
         kind |= CLI_FRAME_STARTS_RUST;
@@ -249,7 +249,7 @@ unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, boo
 bool cli_frame_is_of_library(cli_string name, cli_string file, cli_string source)
 {
     for (size_t i = 0; library_parts[i]; i++)
-        if (contains(source, library_parts[i]))
+        if (contains_text(source, library_parts[i]))
             return true;
     return is_in_library(source) || is_among(library_folders, file) ||
            is_among(library_folders, source) ||

@@ -173,7 +173,7 @@ void cli_answer_put_string(FILE *out, const char *text)
 }
 
 /* The next bytes of the answer; NULL if there are not so many. */
-static const uint8_t *take(cli_answer *answer, uint64_t len)
+static const uint8_t *take_bytes(cli_answer *answer, uint64_t len)
 {
     if (answer->is_over || len > answer->buffer.len - answer->at) {
         answer->is_over = true;
@@ -186,7 +186,7 @@ static const uint8_t *take(cli_answer *answer, uint64_t len)
 uint64_t cli_answer_number(cli_answer *answer)
 {
     uint64_t number = 0;
-    const uint8_t *bytes = take(answer, sizeof number);
+    const uint8_t *bytes = take_bytes(answer, sizeof number);
     if (bytes)
         memcpy(&number, bytes, sizeof number);
     return number;
@@ -195,6 +195,6 @@ uint64_t cli_answer_number(cli_answer *answer)
 cli_string cli_answer_string(cli_answer *answer)
 {
     uint64_t len = cli_answer_number(answer);
-    const uint8_t *text = len ? take(answer, len) : NULL;
+    const uint8_t *text = len ? take_bytes(answer, len) : NULL;
     return text ? (cli_string){(const char *)text, (size_t)len} : cli_string_of("");
 }

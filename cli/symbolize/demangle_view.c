@@ -32,7 +32,7 @@ static bool is_mangled(cli_string name)
 }
 
 /* In the child. */
-static void work(const void *cookie, FILE *out)
+static void demangle_in_child(const void *cookie, FILE *out)
 {
     const names *n = cookie;
     char mangled[CLI_MANGLED_MAX + 1], plain[CLI_DEMANGLED_MAX];
@@ -60,14 +60,15 @@ static void read_answer(names *n, cli_edit *edit, cli_answer *answer)
             continue;
         f->system_name = f->name;
         f->name = name;
+        edit->profile->changes++;
     }
 }
 
-static void demangle(names *n, cli_edit *edit)
+static void demangle_names(names *n, cli_edit *edit)
 {
     for (size_t bad = 0; n->done < n->len && bad < BAD_NAMES_MAX; bad++) {
         cli_answer answer;
-        cli_apart_end end = cli_apart_run(work, n, &answer);
+        cli_apart_end end = cli_apart_run(demangle_in_child, n, &answer);
         read_answer(n, edit, &answer);
         cli_answer_free(&answer);
         if (end == CLI_APART_NOT_RUN)
@@ -92,6 +93,6 @@ void cli_demangle_view(cli_edit *edit)
     for (size_t i = 0; i < view->n_function; i++)
         if (is_wanted(edit->profile, view->function[i]))
             n.functions[n.len++] = view->function[i];
-    demangle(&n, edit);
+    demangle_names(&n, edit);
     cli_drop(n.functions);
 }

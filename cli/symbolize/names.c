@@ -67,8 +67,8 @@ static bool is_wrong(const cli_module_report *module)
     return module->end != CLI_APART_DONE || module->state == CLI_MODULE_OTHER_BUILD;
 }
 
-int cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
-                          cli_symbolize_report *report)
+void cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
+                           cli_symbolize_report *report)
 {
     cli_edit edit;
     cli_edit_begin(&edit, profile);
@@ -76,17 +76,16 @@ int cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
         cli_symbolize_view(&edit, how, report);
     if (!how->is_not_demangled && cli_demangle)
         cli_demangle_view(&edit);
-    return cli_edit_end(&edit);
+    cli_edit_end(&edit);
 }
 
-int cli_names_find(cli_profile *profile, cli_symbolizing how)
+void cli_names_find(cli_profile *profile, cli_symbolizing how)
 {
     cli_symbolize_report report = {0};
     how.places.needs_build_id = true;
-    int code = cli_symbolize_profile(profile, &how, &report);
-    for (size_t i = 0; i < report.len && !code; i++)
+    cli_symbolize_profile(profile, &how, &report);
+    for (size_t i = 0; i < report.len; i++)
         if (is_wrong(&report.modules[i]))
             cli_symbolize_note(profile, &report.modules[i]);
     cli_drop(report.modules);
-    return code;
 }

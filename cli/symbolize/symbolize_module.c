@@ -407,7 +407,7 @@ static void put_symbols(FILE *out, const elf_files *files, const cli_module_requ
     cli_answer_put_number(out, 0);
 }
 
-static void work(const void *cookie, FILE *out)
+static void resolve_in_child(const void *cookie, FILE *out)
 {
     const cli_module_request *request = cookie;
     elf_files files;
@@ -424,5 +424,5 @@ static void work(const void *cookie, FILE *out)
 
 cli_apart_end cli_module_resolve(const cli_module_request *request, cli_answer *answer)
 {
-    return cli_apart_run(work, request, answer);
+    return cli_apart_run(resolve_in_child, request, answer);
 }

@@ -76,7 +76,7 @@ static void choose_location(places *chosen, const cli_profile *profile, const cl
 {
     Pd__View__Location *location = profile->view->location[index];
     Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
-    if (!location->address)
+    if (!location->address || (how->wanted && !how->wanted[index]))
         return;
     report->locations++;
     if (mapping && !how->is_forced && is_named(profile, location, mapping))
@@ -87,8 +87,8 @@ static void choose_location(places *chosen, const cli_profile *profile, const cl
         chosen->at[chosen->len++] = (place){mapping, location->address - is_call, location};
 }
 
-static void choose(places *chosen, const cli_profile *profile, const cli_symbolizing *how,
-                   cli_symbolize_report *report)
+static void choose_locations(places *chosen, const cli_profile *profile, const cli_symbolizing *how,
+                             cli_symbolize_report *report)
 {
     size_t len = profile->view->n_location;
     bool *is_leaf = how->has_return_addresses ? find_leaves(profile) : NULL;
@@ -122,8 +122,8 @@ static cli_edit_frame read_frame(cli_answer *answer)
 }
 
 /* Sets the lines of a location. */
-static void apply(cli_edit *edit, const place *at, const cli_edit_frame *frames, size_t len,
-                  cli_module_report *module)
+static void set_lines(cli_edit *edit, const place *at, const cli_edit_frame *frames, size_t len,
+                      cli_module_report *module)
 {
     Pd__View__Mapping *mapping = at->mapping;
     bool has_line = false;
@@ -156,7 +156,7 @@ static void read_answer(cli_edit *edit, cli_answer *answer, const place *from, s
             frames[i] = read_frame(answer);
         if (!len || len > FRAMES_MAX || answer->is_over)
             return;
-        apply(edit, &from[number - 1], frames, (size_t)len, module);
+        set_lines(edit, &from[number - 1], frames, (size_t)len, module);
     }
 }
 
@@ -195,7 +195,7 @@ static void ask_all(cli_edit *edit, const cli_symbolizing *how, const places *ch
 {
     const place *end = chosen->at + chosen->len;
     report->modules = cli_keep(edit->profile->view->n_mapping, sizeof *report->modules);
-    for (const place *from = chosen->at; from < end && !edit->is_failed;) {
+    for (const place *from = chosen->at; from < end;) {
         const place *next = from;
         while (next < end && next->mapping == from->mapping)
             next++;
@@ -207,7 +207,7 @@ static void ask_all(cli_edit *edit, const cli_symbolizing *how, const places *ch
 void cli_symbolize_view(cli_edit *edit, const cli_symbolizing *how, cli_symbolize_report *report)
 {
     places chosen = {0};
-    choose(&chosen, edit->profile, how, report);
+    choose_locations(&chosen, edit->profile, how, report);
     ask_all(edit, how, &chosen, report);
     cli_drop(chosen.at);
 }

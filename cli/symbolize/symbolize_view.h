@@ -17,6 +17,7 @@ typedef struct cli_symbolizing {
     bool is_not_symbolized, is_not_demangled; /* --no-symbolize, --no-demangle */
     bool is_forced;
     bool has_return_addresses; /* of frames that are no leaf: the call is one byte before */
+    const bool *wanted;        /* of each location: it is looked for; NULL: all are */
 } cli_symbolizing;
 
 /* What became of the locations of one mapping. */
@@ -45,9 +46,9 @@ void cli_demangle_view(cli_edit *edit);
 
 /* ---- names.c ---- */
 
-/* Does both, as `how` says. Prints what is wrong; returns an exit code. */
-int cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
-                          cli_symbolize_report *report);
+/* Does both, as `how` says. */
+void cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
+                           cli_symbolize_report *report);
 
 /* For cli_option.take of --debug-dir, whose member is a cli_debug_places. The others are flags. */
 int cli_names_take_dir(const cli_option *option, const char *dir, void *member);
@@ -67,8 +68,8 @@ int cli_names_take_dir(const cli_option *option, const char *dir, void *member);
 
 /* For the verbs that print names: finds and demangles those that can be found without a question. Uses only
  * files with the build id of their mapping, asks no server, and prints only that a file is another build or is
- * damaged. Returns an exit code. */
-int cli_names_find(cli_profile *profile, cli_symbolizing how);
+ * damaged. */
+void cli_names_find(cli_profile *profile, cli_symbolizing how);
 
 /* Prints what a module does not have, if anything, and what to do about it. */
 void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module);

@@ -4,6 +4,7 @@
  *
  * What is still missing is printed, with what to do about it. */
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 #include "arguments.h"
 #include "output_file.h"
@@ -98,14 +99,14 @@ static int find_symbols(run *r)
 {
     cli_symbolize_report report = {0};
     cli_progress_say("reading the symbols of", r->profile.input.name);
-    int code = cli_symbolize_profile(&r->profile, &r->how, &report);
-    code = code ? code : cli_edit_write(&r->profile, &r->out);
+    cli_symbolize_profile(&r->profile, &r->how, &report);
+    int code = cli_edit_write(&r->profile, &r->out);
     if (!code)
         print_report(r, &report);
     return code;
 }
 
-static int perform(run *r)
+static int run_command(run *r)
 {
     if (!cli_module_resolve) {
         cli_error("this pprofdelta was built without libdw of elfutils, so it cannot read debug "
@@ -116,6 +117,7 @@ static int perform(run *r)
     if (code)
         return code;
     cli_progress_start();
+    cli_keep_at_most(r->library.max_memory, cli_input_name(r->arguments.operands[0]));
     code = cli_profile_load(&r->profile, (cli_file){.path = r->arguments.operands[0]}, &r->library);
     return code ? code : find_symbols(r);
 }
@@ -132,7 +134,7 @@ int cli_symbolize(int argc, char **argv)
     if (!code && r.arguments.operands_len > 1)
         code = cli_usage("%.60s: is one operand too many; symbolize takes one profile",
                          r.arguments.operands[1]);
-    code = code ? code : perform(&r);
+    code = code ? code : run_command(&r);
     cli_profile_free(&r.profile);
     cli_output_close(&r.out);
     return code;

@@ -16,7 +16,7 @@ pd_bytes pd_bytes_take_word(pd_bytes *rest, const char *separators)
     return word;
 }
 
-static unsigned digit_of(uint8_t c)
+unsigned pd_digit_of(uint8_t c)
 {
     return c >= '0' && c <= '9'   ? c - (unsigned)'0'
            : c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10
@@ -29,8 +29,8 @@ bool pd_bytes_take_number(pd_bytes *rest, unsigned base, uint64_t most, uint64_t
     size_t len = 0;
     uint64_t value = 0;
     bool fits = true;
-    for (; len < rest->len && digit_of(rest->ptr[len]) < base; len++) {
-        unsigned digit = digit_of(rest->ptr[len]);
+    for (; len < rest->len && pd_digit_of(rest->ptr[len]) < base; len++) {
+        unsigned digit = pd_digit_of(rest->ptr[len]);
         fits &= digit <= most && value <= (most - digit) / base;
         value = value * base + digit;
     }

@@ -44,6 +44,17 @@ static inline pd_bytes pd_bytes_behind(pd_bytes bytes, size_t len)
     return len ? (pd_bytes){bytes.ptr + len, bytes.len - len} : bytes; /* ptr may be NULL */
 }
 
+/* The value of a digit in any base up to 16; of another character UINT32_MAX. */
+unsigned pd_digit_of(uint8_t c);
+
+/* Writes bytes in hexadecimal to out, which has room for two digits for each. Returns the length. */
+static inline size_t pd_bytes_hex(pd_bytes bytes, char *out)
+{
+    for (size_t i = 0; i < 2 * bytes.len; i++)
+        out[i] = "0123456789abcdef"[bytes.ptr[i / 2] >> (i % 2 ? 0 : 4) & 15];
+    return 2 * bytes.len;
+}
+
 /* A little endian number of up to 8 bytes. */
 static inline uint64_t pd_little_endian(const uint8_t *p, size_t len)
 {

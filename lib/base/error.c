@@ -2,10 +2,12 @@
 
 #include "base/utf8.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
-pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage,
+pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, pprofdelta_stage stage,
                           const char *field, uint64_t element, uint64_t offset, const char *format,
                           ...)
 {
@@ -18,7 +20,7 @@ pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const
     err->element = element;
     err->offset = offset;
     err->is_prev = 0;
-    snprintf(err->field, sizeof err->field, "%s", field ? field : "");
+    err->field = field ? field : "";
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -37,44 +39,34 @@ pprofdelta_status pd_because(pprofdelta_error *err, pprofdelta_reason reason,
 
 pprofdelta_status pd_no_memory(pprofdelta_error *err, const char *what)
 {
-    return PD_FAIL(err, PPROFDELTA_E_MEMORY, "memory", NULL, "no memory for %s", what);
+    return PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_MEMORY, NULL, "no memory for %s",
+                   what);
 }
 
 pprofdelta_status pd_no_fit(pprofdelta_error *err, uint64_t offset, const char *what)
 {
-    return pd_fail(err, PPROFDELTA_E_LIMIT, "delta", "sample.value", PPROFDELTA_NOWHERE, offset,
-                   "%s in 64 bits", what);
+    return pd_fail(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_DELTA, "sample.value",
+                   PPROFDELTA_NOWHERE, offset, "%s in 64 bits", what);
 }
 
 pprofdelta_status pd_refuse(pprofdelta_error *err, const char *what)
 {
-    return PD_FAIL(err, PPROFDELTA_E_USAGE, "options", NULL, "%s", what);
+    return PD_FAIL(err, PPROFDELTA_E_USAGE, PPROFDELTA_STAGE_OPTIONS, NULL, "%s", what);
 }
 
-const char *pprofdelta_status_text(pprofdelta_status status)
+size_t pprofdelta_error_line(const pprofdelta_error *err, char *out, size_t cap)
 {
-    static const char *const text[] = {
-        [PPROFDELTA_OK] = "done",
-        [PPROFDELTA_E_MEMORY] = "out of memory",
-        [PPROFDELTA_E_LIMIT] = "too large",
-        [PPROFDELTA_E_INFLATE] = "damaged compressed data",
-        [PPROFDELTA_E_WIRE] = "not well-formed protobuf",
-        [PPROFDELTA_E_PROFILE] = "not a valid profile",
-        [PPROFDELTA_E_MISMATCH] = "the profiles do not belong together",
-        [PPROFDELTA_E_STAMPED] = "the input is a delta already",
-        [PPROFDELTA_E_RESET] = "a counter went backwards",
-        [PPROFDELTA_E_VERIFY] = "the sums do not add up",
-        [PPROFDELTA_E_SINK] = "the output could not be written",
-        [PPROFDELTA_E_USAGE] = "wrong use of the library",
-        [PPROFDELTA_E_STATE] = "not a usable state",
-        [PPROFDELTA_E_SOURCE] = "the input could not be read",
-        [PPROFDELTA_E_NOT_CUMULATIVE] = "the input is not a cumulative profile",
-        [PPROFDELTA_E_OLDER] = "the profile is older than the last one",
-        [PPROFDELTA_E_OTHER_TARGET] = "the profiles are of two services",
-    };
-    if ((size_t)status >= sizeof text / sizeof *text)
-        return "unknown status";
-    return text[status];
+    const int first = (int)strcspn(err->field, ".");
+    char index[32] = "", at[80] = "";
+    if (*err->field && err->element != PPROFDELTA_NOWHERE)
+        snprintf(index, sizeof index, "[%" PRIu64 "]", err->element);
+    if (err->offset != PPROFDELTA_NOWHERE)
+        snprintf(at, sizeof at, " (at byte %" PRIu64 " of the %s)", err->offset,
+                 err->stage == PPROFDELTA_STAGE_INFLATE ? "compressed file"
+                 : err->stage == PPROFDELTA_STAGE_STATE ? "file"
+                                                        : "uncompressed file");
+    return (size_t)snprintf(out, cap, "%.*s%s%s%s%s%s", first, err->field, index,
+                            err->field + first, *err->field ? ": " : "", err->text, at);
 }
 
 const char *pprofdelta_version(void)

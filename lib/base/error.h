@@ -5,10 +5,10 @@
 #include "pprofdelta.h"
 
 /* Fills *err, unless err is NULL, and returns status, so that a function fails with `return
- * pd_fail(...)`. The reason is NONE. stage is a static string. field may be NULL. element and offset may be
+ * pd_fail(...)`. The reason is NONE. field is static, or NULL. element and offset may be
  * PPROFDELTA_NOWHERE. Marked cold: only failures call it. */
 __attribute__((cold, format(printf, 7, 8))) pprofdelta_status
-pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage, const char *field,
+pd_fail(pprofdelta_error *err, pprofdelta_status status, pprofdelta_stage stage, const char *field,
         uint64_t element, uint64_t offset, const char *format, ...);
 
 /* The same for a failure that has no element and no offset. */
@@ -43,6 +43,13 @@ __attribute__((cold)) pprofdelta_status pd_no_fit(pprofdelta_error *err, uint64_
 static inline pprofdelta_status pd_need(const void *given, pprofdelta_error *err)
 {
     return given ? PPROFDELTA_OK : pd_refuse(err, "an argument is NULL that must not be");
+}
+
+/* Refuses an array that is NULL and has a length. */
+static inline pprofdelta_status pd_need_array(const void *array, size_t len, pprofdelta_error *err)
+{
+    return array || !len ? PPROFDELTA_OK
+                         : pd_refuse(err, "an array is NULL and its length is not 0");
 }
 
 /* Calls a function, and returns its status from the caller if it failed. For a caller that has nothing to

@@ -76,8 +76,8 @@ pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pp
     if (need < map->cap)
         need = map->cap;
     if (need > PD_KEYMAP_MAX)
-        return PD_FAIL(err, PPROFDELTA_E_LIMIT, "memory", NULL, "more than %u distinct elements",
-                       PD_KEYMAP_MAX);
+        return PD_FAIL(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_MEMORY, NULL,
+                       "more than %u distinct elements", PD_KEYMAP_MAX);
     size_t slots_need = slots_for(map, need);
     /* Slots first: cap counts the keys, and slots must have room for all of them. */
     if (slots_need > map->slots_cap) {

@@ -1,7 +1,5 @@
 #include "base/life.h"
 
-#include "pprofdelta_tables.h"
-
 /* ---- the series ------------------------------------------------------------------------------ */
 
 int64_t pd_series_elapsed(int64_t from, int64_t to)
@@ -58,7 +56,7 @@ void pd_life_number(pd_life *life, pprofdelta_restart restart, int64_t now, int6
 pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint64_t *ticket,
                                 pprofdelta_error *err)
 {
-    PD_TRY(pd_sink_check(sink, life->is_tables, err));
+    PD_TRY(pd_sink_check(sink, err));
     PD_TRY(pd_life_refuse_in_sink(life, err));
     if (life->stage == PD_IDLE)
         return pd_refuse(err, "no window is under way: begin one first");
@@ -67,13 +65,10 @@ pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, bool is_tables, pprofdelta_error *err)
+pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, pprofdelta_error *err)
 {
-    if (sink && is_tables && !sink->tables)
-        return pd_refuse(
-            err, "the format is PPROFDELTA_TABLES, and the sink has no function for tables");
-    if (!sink || (!is_tables && !sink->write))
-        return pd_refuse(err, "there is no sink to write to");
+    if (!sink || !sink->write)
+        return pd_refuse(err, "there is no sink, or it has no function for this format");
     return PPROFDELTA_OK;
 }
 
@@ -81,33 +76,10 @@ pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uin
                                 pprofdelta_error *err)
 {
     if (sink->write(sink->cookie, bytes.ptr, bytes.len) != 0)
-        return PD_FAIL(err, PPROFDELTA_E_SINK, "write", NULL, "the output of %zu bytes was refused",
-                       bytes.len);
+        return PD_FAIL(err, PPROFDELTA_E_SINK, PPROFDELTA_STAGE_WRITE, NULL,
+                       "the output of %zu bytes was refused", bytes.len);
     *written = bytes.len;
     return PPROFDELTA_OK;
-}
-
-static void release_table(pprofdelta_table *table)
-{
-    if (table->schema.release)
-        table->schema.release(&table->schema);
-    if (table->array.release)
-        table->array.release(&table->array);
-}
-
-void pd_handed_release(pprofdelta_tables *tables)
-{
-    release_table(&tables->samples);
-    release_table(&tables->stacks);
-    release_table(&tables->locations);
-    release_table(&tables->functions);
-}
-
-int pd_sink_call(const pprofdelta_sink *sink, bool is_tables, const void *data, size_t len)
-{
-    if (!is_tables)
-        return sink->write(sink->cookie, data, len);
-    return sink->tables(sink->cookie, (pprofdelta_tables *)data);
 }
 
 uint64_t pd_life_sink_begin(pd_life *life)
@@ -116,13 +88,11 @@ uint64_t pd_life_sink_begin(pd_life *life)
     return life->ticket;
 }
 
-bool pd_life_sink_end(pd_life *life, uint64_t ticket, const void *data)
+bool pd_life_sink_end(pd_life *life, uint64_t ticket)
 {
     if (ticket != life->ticket)
         return false;
     life->is_in_sink = false;
-    if (life->is_tables && data)
-        pd_handed_release((pprofdelta_tables *)data);
     return true;
 }
 
@@ -133,8 +103,8 @@ int pd_life_sink_write(void *cookie, const void *data, size_t len)
     bool was_in_sink = life->is_in_sink; /* that saves the attempt before it sends it */
     uint64_t ticket = pd_life_sink_begin(life);
     life->is_handed_out |= !s->is_state;
-    int refused = pd_sink_call(s->sink, life->is_tables && !s->is_state, data, len);
-    if (!pd_life_sink_end(life, ticket, s->is_state ? NULL : data))
+    int refused = s->sink->write(s->sink->cookie, data, len);
+    if (!pd_life_sink_end(life, ticket))
         return 1;
     life->is_in_sink = was_in_sink;
     return refused;
@@ -189,7 +159,5 @@ pd_series pd_life_series(const pd_life *life)
 
 void pd_life_forked(pd_life *life, int64_t now)
 {
-    *life = (pd_life){.is_tables = life->is_tables,
-                      .ticket = life->ticket + 1,
-                      .series = {.last = {.to_nanos = now}}};
+    *life = (pd_life){.ticket = life->ticket + 1, .series = {.last = {.to_nanos = now}}};
 }

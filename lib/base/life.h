@@ -77,7 +77,6 @@ typedef enum pd_stage {
 } pd_stage;
 
 typedef struct pd_life {
-    bool is_tables; /* set by the door: sinks take tables, not bytes */
     pd_stage stage;
     bool is_in_sink;    /* a sink is being called */
     bool is_handed_out; /* a sink was called with this window */
@@ -102,29 +101,25 @@ pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint
 /* E_USAGE while a sink is called. */
 pprofdelta_status pd_life_refuse_in_sink(const pd_life *life, pprofdelta_error *err);
 
-/* E_USAGE without a sink that takes tables, or else bytes. */
-pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, bool is_tables, pprofdelta_error *err);
+/* E_USAGE without a sink, or without its `write`. */
+pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, pprofdelta_error *err);
 
 /* Hands bytes to the sink in one call. *written is their number; it is set on success only. If the
- * sink refuses, the status is PPROFDELTA_E_SINK and the stage "write". */
+ * sink refuses, the status is PPROFDELTA_E_SINK and the stage WRITE. */
 pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
                                 pprofdelta_error *err);
 
-void pd_handed_release(struct pprofdelta_tables *tables); /* those that were not moved */
-
-/* A call of the caller's sink in three steps. begin returns the ticket for end. Tables are a pprofdelta_tables;
- * end releases what the sink did not move (NULL: nothing). If the call was abandoned, end does nothing and
- * returns false. */
+/* Around a call of the caller's sink. begin returns the ticket for end. If the call was abandoned, end does nothing
+ * and returns false. */
 uint64_t pd_life_sink_begin(pd_life *life);
-int pd_sink_call(const pprofdelta_sink *sink, bool is_tables, const void *data, size_t len);
-bool pd_life_sink_end(pd_life *life, uint64_t ticket, const void *data);
+bool pd_life_sink_end(pd_life *life, uint64_t ticket);
 
-/* A sink that calls another one, with tables if the life says so. The life is in the sink meanwhile, and the
+/* A sink that calls another one. The life is in the sink meanwhile, and the
  * window was handed out. Refuses if the call was abandoned. (With a lock that guards the life: pd_lock_sink_write.) */
 typedef struct pd_life_sink {
     pd_life *life;
     const pprofdelta_sink *sink;
-    bool is_state; /* it gets a state, in bytes, and not the window */
+    bool is_state; /* it gets a state, and not the window */
 } pd_life_sink;
 int pd_life_sink_write(void *cookie, const void *data, size_t len);
 

@@ -77,9 +77,8 @@ int pd_lock_sink_write(void *cookie, const void *data, size_t len)
     const pd_lock_sink *s = cookie;
     uint64_t ticket = pd_life_sink_begin(s->life);
     s->life->is_handed_out = true;
-    bool is_tables = s->life->is_tables;
     pd_lock_give(s->lock);
-    int refused = pd_sink_call(s->sink, is_tables, data, len);
+    int refused = s->sink->write(s->sink->cookie, data, len);
     pd_lock_take(s->lock);
-    return !pd_life_sink_end(s->life, ticket, data) || refused;
+    return !pd_life_sink_end(s->life, ticket) || refused;
 }

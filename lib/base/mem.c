@@ -46,15 +46,15 @@ pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t nee
     bool is_possible = !__builtin_mul_overflow(need, size, &bytes) && bytes <= PTRDIFF_MAX;
     if (!is_possible || bytes - held > pd_mem_left(mem))
         return pd_because(err, pd_mem_reason(mem),
-                          PD_FAIL(err, PPROFDELTA_E_LIMIT, "memory", NULL,
+                          PD_FAIL(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_MEMORY, NULL,
                                   "this takes more memory than %s", pd_mem_who_allows(mem)));
     /* ptr points at the caller's typed pointer: copied, not cast, because of the aliasing rules. */
     void *old;
     memcpy(&old, ptr, sizeof old);
     void *moved = mem->allocator.resize(mem->allocator.cookie, old, bytes);
     if (!moved)
-        return PD_FAIL(err, PPROFDELTA_E_MEMORY, "memory", NULL, "no memory for %zu bytes more",
-                       bytes);
+        return PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_MEMORY, NULL,
+                       "no memory for %zu bytes more", bytes);
     memcpy(ptr, &moved, sizeof moved);
     *cap = need;
     mem->used += bytes - held;

@@ -41,8 +41,6 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->mem = mem;
     b->allocator = mem.allocator;
     b->max_memory = mem.limit;
-    b->life.is_tables = o.format == PPROFDELTA_TABLES;
-    b->compressor.compression = b->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     b->compressor.level = o.level;
     b->life.series.last.to_nanos = pd_time_now();
     pd_stack_numbers_init(&b->numbers);
@@ -50,7 +48,9 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     begin_collected(b, &b->spare, o.types_len);
     begin_collected(b, &b->outgoing, o.types_len);
     begin_collected(b, &b->gathering, o.types_len);
-    pprofdelta_status status = pd_outline_set(&b->outline, &b->mem, &o, &b->compact, err);
+    pprofdelta_status status = pd_outline_set(&b->outline, &b->mem, &o, err);
+    b->compressor.compression =
+        pd_encoder_makes_tables(&b->outline.encoder) ? PPROFDELTA_PLAIN : o.compression;
     b->outline.pid = getpid();
     if (status) {
         pprofdelta_builder_free(b);
@@ -60,7 +60,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     return PPROFDELTA_OK;
 }
 
-static void free_sample(pprofdelta_sample *s)
+static void free_sample(pd_sample *s)
 {
     pd_mem mem = s->mem;
     size_t cap = 1, size = sizeof *s + s->builder->outline.types * sizeof *s->values;
@@ -73,14 +73,15 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
 {
     if (!b)
         return;
-    for (pprofdelta_sample *s = atomic_load(&b->all), *next; s; s = next) {
+    for (pd_sample *s = atomic_load(&b->all), *next; s; s = next) {
         next = s->next_all;
         free_sample(s);
     }
     pd_collected_release(&b->spare);
     pd_collected_release(&b->outgoing);
     pd_collected_release(&b->gathering);
-    pd_compact_release(&b->compact, &b->export_mem);
+    pd_model_release(&b->model, &b->export_mem);
+    pd_model_copy_release(&b->copy, &b->export_mem);
     pd_compressor_fini(&b->compressor, &b->export_mem);
     pd_outline_release(&b->outline, &b->mem);
     pd_mem_end(&b->mem, b, sizeof *b);
@@ -88,33 +89,33 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
 
 /* ---- the pool and the queue ------------------------------------------------------------------ */
 
-static void push(_Atomic(pprofdelta_sample *) *list, pprofdelta_sample *s, pprofdelta_sample **next)
+static void push_on(_Atomic(pd_sample *) *list, pd_sample *s, pd_sample **next)
 {
-    pprofdelta_sample *head = atomic_load_explicit(list, memory_order_relaxed);
+    pd_sample *head = atomic_load_explicit(list, memory_order_relaxed);
     do
         *next = head;
     while (!atomic_compare_exchange_weak_explicit(list, &head, s, memory_order_release,
                                                   memory_order_relaxed));
 }
 
-static pprofdelta_sample *take_from_pool(pprofdelta_builder *b)
+static pd_sample *take_from_pool(pprofdelta_builder *b)
 {
-    pprofdelta_sample *s = atomic_load_explicit(&b->all, memory_order_acquire);
+    pd_sample *s = atomic_load_explicit(&b->all, memory_order_acquire);
     while (s && atomic_exchange_explicit(&s->is_used, true, memory_order_acquire))
         s = s->next_all;
     return s;
 }
 
-static void recycle(pprofdelta_sample *s)
+static void recycle(pd_sample *s)
 {
     atomic_store_explicit(&s->is_used, false, memory_order_release);
 }
 
-static pprofdelta_sample *make_sample(pprofdelta_builder *b)
+static pd_sample *make_sample(pprofdelta_builder *b)
 {
     pd_mem mem;
     pd_mem_init(&mem, &b->allocator, b->max_memory);
-    pprofdelta_sample *s = NULL;
+    pd_sample *s = NULL;
     size_t cap = 0, size = sizeof *s + b->outline.types * sizeof *s->values;
     if (pd_mem_reserve(&mem, &s, &cap, 1, size, NULL) != PPROFDELTA_OK)
         return NULL;
@@ -122,20 +123,19 @@ static pprofdelta_sample *make_sample(pprofdelta_builder *b)
     s->builder = b;
     s->mem = mem;
     atomic_init(&s->is_used, true);
-    push(&b->all, s, &s->next_all);
+    push_on(&b->all, s, &s->next_all);
     return s;
 }
 
-static bool is_of_parent(const pprofdelta_sample *s)
+static bool is_of_parent(const pd_sample *s)
 {
     return s->generation != atomic_load_explicit(&s->builder->generation, memory_order_relaxed);
 }
 
 /* Gathers the samples of a list, of which *list is what is left. */
-static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_sample **list,
-                                pprofdelta_error *err)
+static pprofdelta_status gather(pprofdelta_builder *b, pd_sample **list, pprofdelta_error *err)
 {
-    for (pprofdelta_sample *s; (s = *list);) {
+    for (pd_sample *s; (s = *list);) {
         if (!is_of_parent(s))
             PD_TRY(pd_collected_add(&b->gathering, s, err));
         *list = s->next;
@@ -167,40 +167,26 @@ static pprofdelta_status try_to_drain(pprofdelta_builder *b, pprofdelta_error *e
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *b)
+static pd_sample *start_sample(pprofdelta_builder *b)
 {
-    pprofdelta_sample *s = take_from_pool(b);
+    pd_sample *s = take_from_pool(b);
     if (!s)
         s = make_sample(b);
     if (!s)
         return NULL;
     s->generation = atomic_load_explicit(&b->generation, memory_order_relaxed);
-    s->status = PPROFDELTA_OK;
     s->hash = (pd_identity){0};
     s->frames_len = s->labels_len = s->frames.len = s->labels.len = 0;
-    memset(s->values, 0, b->outline.types * sizeof *s->values);
     return s;
 }
 
-/* The status of the sample: OK if something can be pushed to it. */
-static pprofdelta_status begin_push(pprofdelta_sample *s, bool is_valid)
+static pprofdelta_status push_frame(pd_sample *s, const pprofdelta_frame *frame, uint64_t address)
 {
-    if (!s)
-        return PPROFDELTA_E_MEMORY;
-    if (!s->status && !is_valid)
-        s->status = PPROFDELTA_E_USAGE;
-    return s->status;
-}
-
-pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprofdelta_frame *frame,
-                                               uint64_t address)
-{
-    PD_TRY(begin_push(s, frame != NULL));
     pd_function_parts parts = pd_function_parts_of(frame);
     pd_key lines = pd_location_key_lines_begin(address, false);
     pd_sample_frame f = {.address = address, .size = sizeof f + pd_packed_frame_size(&parts)};
     f.ident = pd_location_key_line(lines, parts.key, frame->line, frame->column);
-    PD_TRY(s->status = pd_buffer_room(&s->mem, &s->frames, f.size, NULL));
+    PD_TRY(pd_buffer_room(&s->mem, &s->frames, f.size, NULL));
     pd_buffer_put(&s->frames, &f, sizeof f);
     pd_pack_frame(&s->frames, &parts, frame->line, frame->column);
     s->frames_len++;
@@ -208,59 +194,50 @@ pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprof
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pprofdelta_sample_push_value(pprofdelta_sample *s, size_t type, int64_t value)
+static pprofdelta_status push_label(pd_sample *s, const pprofdelta_label *label)
 {
-    PD_TRY(begin_push(s, s && type < s->builder->outline.types));
-    if (!pd_values_add(&s->values[type], &value, 1))
-        s->status = PPROFDELTA_E_LIMIT;
-    return s->status;
-}
-
-pprofdelta_status pprofdelta_sample_push_label(pprofdelta_sample *s, const pprofdelta_label *label)
-{
-    PD_TRY(begin_push(s, label != NULL));
     pd_label_parts parts = pd_label_parts_of(label);
-    PD_TRY(s->status = pd_buffer_room(&s->mem, &s->labels, pd_packed_label_size(&parts), NULL));
+    PD_TRY(pd_buffer_room(&s->mem, &s->labels, pd_packed_label_size(&parts), NULL));
     pd_pack_label(&s->labels, &parts);
     s->labels_len++;
     pd_identity_label(&s->hash, pd_label_parts_key(&parts));
     return PPROFDELTA_OK;
 }
 
-void pprofdelta_sample_discard(pprofdelta_sample *s)
+static pprofdelta_status fill_sample(pd_sample *s, const pprofdelta_sample *from)
 {
-    if (s)
-        recycle(s);
+    for (size_t i = 0; i < from->frames_len; i++)
+        PD_TRY(push_frame(s, &from->frames[i], from->addresses ? from->addresses[i] : 0));
+    for (size_t i = 0; i < from->labels_len; i++)
+        PD_TRY(push_label(s, &from->labels[i]));
+    memcpy(s->values, from->values, s->builder->outline.types * sizeof *s->values);
+    return PPROFDELTA_OK;
 }
 
-static pprofdelta_status add_failed(pprofdelta_status status, pprofdelta_error *err)
+pprofdelta_status pprofdelta_builder_add(pprofdelta_builder *b, const pprofdelta_sample *sample,
+                                         pprofdelta_error *err)
 {
-    if (status == PPROFDELTA_E_USAGE)
-        return pd_refuse(err, "a sample was given a NULL, or a type that there is not");
-    return PD_FAIL(
-        err, status, "memory", NULL, "%s",
-        status == PPROFDELTA_E_MEMORY
-            ? "no memory for a sample"
-            : "a sample takes more than max_memory, or its values do not fit in 64 bits");
-}
-
-pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *err)
-{
+    PD_TRY(pd_need(sample, err));
+    PD_TRY(pd_need(sample->values, err));
+    PD_TRY(pd_need_array(sample->frames, sample->frames_len, err));
+    PD_TRY(pd_need_array(sample->labels, sample->labels_len, err));
+    if (!pd_model_has_value(sample->values, b->outline.types))
+        return PPROFDELTA_OK;
+    pd_sample *s = start_sample(b);
     if (!s)
-        return add_failed(PPROFDELTA_E_MEMORY, err);
-    pprofdelta_builder *b = s->builder;
-    pprofdelta_status status = s->status;
-    if (status || is_of_parent(s) || !pd_compact_has_value(s->values, b->outline.types)) {
-        recycle(s);
-        return status ? add_failed(status, err) : PPROFDELTA_OK;
-    }
-    if (atomic_load_explicit(&b->trouble, memory_order_relaxed))
+        return pd_no_memory(err, "a sample");
+    pprofdelta_status status = fill_sample(s, sample);
+    if (status)
+        PD_FAIL(err, status, PPROFDELTA_STAGE_MEMORY, NULL, "%s",
+                status == PPROFDELTA_E_MEMORY ? "no memory for a sample"
+                                              : "a sample takes more than max_memory");
+    else if (atomic_load_explicit(&b->trouble, memory_order_relaxed))
         status = try_to_drain(b, err);
     if (status) {
         recycle(s);
         return status;
     }
-    push(&b->queue, s, &s->next);
+    push_on(&b->queue, s, &s->next);
     try_to_drain(b, NULL); /* what finds no room waits */
     return PPROFDELTA_OK;
 }

@@ -1,9 +1,9 @@
 /* The sample builder: many threads add samples, and one window at a time takes them out.
  *
- *            start            add           try                  begin                  write
+ *                     add                   try                  begin                  write
  *     pool  ------->  sample ----->  queue ----->  gathering  =swap=>  spare  ->  outgoing  ->  sink
  *
- * pprofdelta_sample_add puts the sample on the queue with one atomic operation. Then it tries to take
+ * pprofdelta_builder_add puts the sample on the queue with one atomic operation. Then it tries to take
  * the lock `adding`, and if it is free, moves the whole queue to the collection. It never waits: a
  * thread that finds the lock taken (by another thread, or by itself, if a sampler interrupted it or is
  * called by the allocator) leaves its sample to the next one that finds it free.
@@ -26,7 +26,7 @@
 #include "base/lock.h"
 #include "codec/compress.h"
 #include "builder/collected.h"
-#include "profile/outline.h"
+#include "encode/outline.h"
 
 struct pprofdelta_builder {
     pd_mem mem; /* of the builder itself and its options; not used later */
@@ -36,20 +36,21 @@ struct pprofdelta_builder {
     pd_outline outline;
     pd_stack_numbers numbers;
     /* Samples that are being put together. */
-    _Atomic(pprofdelta_sample *) all;
-    _Atomic(pprofdelta_sample *) queue;
+    _Atomic(pd_sample *) all;
+    _Atomic(pd_sample *) queue;
     atomic_uint_fast64_t generation; /* grows in the child of a fork */
     /* Samples that were added. */
     pd_lock adding;
     pd_collected gathering;
-    pprofdelta_sample *waiting; /* those that `gathering` has no room for */
-    atomic_int trouble;         /* the status of the last try to gather them; OK: none waits */
+    pd_sample *waiting; /* those that `gathering` has no room for */
+    atomic_int trouble; /* the status of the last try to gather them; OK: none waits */
     /* Windows. */
     pd_lock work;
     pd_collected spare, outgoing;
     pd_life life;
     pd_mem export_mem;
-    pd_compact compact;
+    pd_model model;
+    pd_model_copy copy;
     pd_compressor compressor;
 };
 

@@ -69,18 +69,18 @@ static pprofdelta_status write_window(pprofdelta_builder *b, const pprofdelta_si
     pd_lock_sink unlocked = {&b->work, &b->life, sink};
     pprofdelta_sink out = {.write = pd_lock_sink_write, .cookie = &unlocked};
     pd_bytes raw;
-    pd_outline_begin(&b->outline, &b->compact, &b->export_mem, err);
-    pd_collected_write(&b->outgoing, &b->compact);
-    pprofdelta_status status = pd_outline_finish(&b->outline, &b->life, &b->compact, &raw);
+    pd_outline_begin(&b->outline, &b->model, &b->export_mem, err);
+    pd_collected_write(&b->outgoing, &b->copy, &b->model);
+    pprofdelta_status status = pd_outline_finish(&b->outline, &b->life, &b->model, &raw);
     *report = (pprofdelta_builder_report){.pid = b->outline.pid,
                                           .sequence = window->sequence,
                                           .attempt = window->attempt,
                                           .from_nanos = window->from_nanos,
                                           .to_nanos = window->to_nanos,
                                           .samples_in = b->outgoing.in,
-                                          .samples_out = b->compact.samples,
+                                          .samples_out = b->model.samples,
                                           .samples_lost = b->outgoing.lost,
-                                          .strings = pd_compact_strings(&b->compact)};
+                                          .strings = b->outline.encoder.strings};
     if (!status)
         status = pd_compress(&b->compressor, &b->export_mem, raw, &out, &report->output_len, err);
     return status;
@@ -90,9 +90,11 @@ pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdel
                                            pprofdelta_builder_report *report, pprofdelta_error *err)
 {
     pprofdelta_builder_report done;
+    pprofdelta_sink own;
     uint64_t ticket;
     if (report)
         PD_TRY(pd_result_check(report, err));
+    sink = pd_encoder_sink(&b->outline.encoder, sink, &own);
     pd_lock_take(&b->work);
     pprofdelta_status status = pd_life_write(&b->life, sink, &ticket, err);
     if (!status)
@@ -115,6 +117,8 @@ pprofdelta_status pprofdelta_builder_commit(pprofdelta_builder *b)
 
 void pprofdelta_builder_abandon(pprofdelta_builder *b)
 {
+    if (!b)
+        return;
     pd_lock_take(&b->work);
     pd_life_abandon(&b->life);
     pd_lock_give(&b->work);

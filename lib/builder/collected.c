@@ -5,78 +5,62 @@ static int64_t *values_of(const pd_collected *c, size_t sample)
     return c->values + sample * c->types;
 }
 
-static const uint8_t *place_of(const pd_collected *c, uint32_t place)
-{
-    return c->bytes.ptr + c->place_at[place];
-}
+/* ---- in ----------------------------------------------------------------------------------------- */
 
-static pd_bytes labels_of(const pd_collected *c, const pd_collected_head *head)
-{
-    return head->labels_size ? (pd_bytes){c->bytes.ptr + head->labels_at, head->labels_size}
-                             : (pd_bytes){NULL, 0};
-}
-
-/* ---- in -------------------------------------------------------------------------------------- */
-
-/* A sample from its thread, or from another collection. */
+/* A sample from its thread, or one of another collection. */
 typedef struct incoming {
     pd_key key;
     const int64_t *values;
-    size_t depth;
-    const uint8_t *frames;    /* all frames, one after the other; or NULL: */
-    const pd_collected *from; /* the collection that has them */
-    size_t first;             /* and where their places stand there */
-    pd_bytes labels;
-    size_t labels_len;
+    const pd_sample *sample; /* or NULL: */
+    size_t origin;           /* where it is in the model that is being copied */
 } incoming;
 
-/* Reserves room for one more sample. */
-static pprofdelta_status reserve(pd_collected *c, const incoming *s, pprofdelta_error *err)
-{
-    size_t len = c->keys.len;
-    PD_TRY(PD_GROW(&c->mem, c->heads, len + 1, err));
-    PD_TRY(PD_GROW(&c->mem, c->values, (len + 1) * c->types, err));
-    PD_TRY(PD_GROW(&c->mem, c->frames, c->frames_len + s->depth, err));
-    return pd_keymap_room(&c->keys, &c->mem, s->key, err);
-}
-
-/* The number of the place of a frame. A new one is added. *size is that of the frame. */
-static pprofdelta_status add_place(pd_collected *c, const uint8_t *at, size_t *size, uint32_t *out,
-                                   pprofdelta_error *err)
+static uint32_t find_location(pd_model *m, const uint8_t *at, size_t *size)
 {
     pd_sample_frame f;
     memcpy(&f, at, sizeof f);
     *size = f.size;
-    *out = pd_keymap_find(&c->places, f.ident);
-    if (*out != PD_KEYMAP_NONE)
-        return PPROFDELTA_OK;
-    PD_TRY(PD_GROW(&c->mem, c->place_at, c->places.len + 1, err));
-    PD_TRY(pd_buffer_room(&c->mem, &c->bytes, *size, err));
-    PD_TRY(pd_keymap_room(&c->places, &c->mem, f.ident, err));
-    *out = pd_keymap_add(&c->places, f.ident);
-    c->place_at[*out] = c->bytes.len;
-    pd_buffer_put(&c->bytes, at, f.size);
-    return PPROFDELTA_OK;
+    uint32_t id = pd_model_find_location(m, f.ident);
+    if (!id) {
+        pd_write_packed_frames(m, at + sizeof f, 1);
+        id = pd_model_add_location(m, f.ident, 0, f.address, false);
+    }
+    return id;
+}
+
+/* Puts the stack and the labels to the model. */
+static void put_sample(pd_model *m, const pd_sample *s)
+{
+    const uint8_t *at = s->frames.ptr;
+    uint8_t *out = s->frames_len ? pd_model_stack(m, s->frames_len) : NULL;
+    for (size_t i = 0, size; i < s->frames_len && out; i++, at += size)
+        out = pd_model_stack_put(out, pd_encode_id(find_location(m, at, &size)));
+    if (out)
+        pd_model_stack_end(m, out);
+    pd_write_packed_labels(m, s->labels.ptr, s->labels_len);
 }
 
 static pprofdelta_status add_new(pd_collected *c, const incoming *s, pprofdelta_error *err)
 {
-    const uint8_t *at = s->frames;
-    size_t size;
-    PD_TRY(reserve(c, s, err));
-    for (size_t i = 0; i < s->depth; i++) {
-        if (s->from)
-            at = place_of(s->from, s->from->frames[s->first + i]);
-        PD_TRY(add_place(c, at, &size, &c->frames[c->frames_len + i], err));
-        at += size;
-    }
-    PD_TRY(pd_buffer_room(&c->mem, &c->bytes, s->labels.len, err));
-    uint32_t sample = pd_keymap_add(&c->keys, s->key);
-    c->heads[sample] =
-        (pd_collected_head){c->frames_len, s->depth, c->bytes.len, s->labels.len, s->labels_len};
-    memcpy(values_of(c, sample), s->values, c->types * sizeof *s->values);
-    pd_buffer_put(&c->bytes, s->labels.ptr, s->labels.len);
-    c->frames_len += s->depth;
+    size_t len = c->keys.len;
+    pd_model *m = &c->model;
+    if (!len)
+        pd_model_begin(m, &c->mem, err);
+    else
+        pd_model_go_on(m, &c->mem, err);
+    PD_TRY(PD_GROW(&c->mem, c->origins, len + 1, err));
+    PD_TRY(PD_GROW(&c->mem, c->values, (len + 1) * c->types, err));
+    PD_TRY(pd_keymap_room(&c->keys, &c->mem, s->key, err));
+    size_t origin = m->encoded.len;
+    if (s->sample)
+        put_sample(m, s->sample);
+    else
+        pd_model_copy_sample(&c->copy, s->origin);
+    pd_model_add_sample(m, NULL);
+    PD_TRY(m->writer.status);
+    pd_keymap_add(&c->keys, s->key);
+    c->origins[len] = origin;
+    memcpy(values_of(c, len), s->values, c->types * sizeof *s->values);
     return PPROFDELTA_OK;
 }
 
@@ -89,15 +73,9 @@ static pprofdelta_status add(pd_collected *c, const incoming *s, pprofdelta_erro
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_collected_add(pd_collected *c, const pprofdelta_sample *s,
-                                   pprofdelta_error *err)
+pprofdelta_status pd_collected_add(pd_collected *c, const pd_sample *s, pprofdelta_error *err)
 {
-    incoming sample = {.key = pd_identity_key(&s->hash),
-                       .values = s->values,
-                       .depth = s->frames_len,
-                       .frames = s->frames.ptr,
-                       .labels = {s->labels.ptr, s->labels.len},
-                       .labels_len = s->labels_len};
+    incoming sample = {.key = pd_identity_key(&s->hash), .values = s->values, .sample = s};
     pprofdelta_status status = add(c, &sample, err);
     if (status == PPROFDELTA_E_LIMIT && !c->keys.len) { /* arrays that are empty may be too large */
         pd_collected_release(c);
@@ -113,15 +91,11 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
 {
     if (!c->keys.len)
         PD_SWAP(pd_collected, *c, *from);
+    if (from->keys.len)
+        PD_TRY(pd_model_copy_begin(&c->copy, &c->mem, &from->model, &c->model, err));
     for (size_t i = 0; i < from->keys.len; i++) {
-        const pd_collected_head *h = &from->heads[i];
-        incoming sample = {.key = from->keys.keys[i],
-                           .values = values_of(from, i),
-                           .depth = h->depth,
-                           .from = from,
-                           .first = h->frames_first,
-                           .labels = labels_of(from, h),
-                           .labels_len = h->labels_len};
+        incoming sample = {
+            .key = from->keys.keys[i], .values = values_of(from, i), .origin = from->origins[i]};
         PD_TRY(add(c, &sample, err));
         memset(values_of(from, i), 0, from->types * sizeof *from->values);
     }
@@ -131,49 +105,24 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
     return PPROFDELTA_OK;
 }
 
-/* ---- out ------------------------------------------------------------------------------------- */
+/* ---- out ---------------------------------------------------------------------------------------- */
 
-static pd_encoded write_place(pd_compact *out, const uint8_t *at)
+void pd_collected_write(const pd_collected *c, pd_model_copy *copy, pd_model *out)
 {
-    pd_sample_frame f;
-    memcpy(&f, at, sizeof f);
-    uint32_t id = pd_compact_find_location(out, f.ident);
-    if (!id) {
-        pd_write_packed_frames(out, at + sizeof f, 1);
-        id = pd_compact_add_location(out, f.ident, 0, f.address, false);
-    }
-    return pd_encode_id(out, id);
-}
-
-static void write_stack(const pd_collected *c, pd_compact *out, const pd_collected_head *head)
-{
-    uint8_t *at = head->depth ? pd_compact_stack(out, head->depth) : NULL;
-    if (!at)
-        return;
-    for (size_t i = 0; i < head->depth; i++) {
-        uint32_t place = c->frames[head->frames_first + i];
-        at = pd_compact_stack_put(at, write_place(out, place_of(c, place)));
-    }
-    pd_compact_stack_end(out, at);
-}
-
-void pd_collected_write(const pd_collected *c, pd_compact *out)
-{
-    for (size_t i = 0; i < c->keys.len; i++) {
-        const pd_collected_head *head = &c->heads[i];
-        if (!pd_compact_has_value(values_of(c, i), c->types))
+    pd_writer *w = &out->writer;
+    if (c->keys.len && !w->status)
+        w->status = pd_model_copy_begin(copy, w->mem, &c->model, out, w->err);
+    for (size_t i = 0; i < c->keys.len && !out->writer.status; i++) {
+        if (!pd_model_has_value(values_of(c, i), c->types))
             continue;
-        write_stack(c, out, head);
-        pd_write_packed_labels(out, labels_of(c, head).ptr, head->labels_len);
-        pd_compact_sample_end(out, values_of(c, i), c->types);
+        pd_model_copy_sample(copy, c->origins[i]);
+        pd_model_add_sample(out, values_of(c, i));
     }
 }
 
 void pd_collected_clear(pd_collected *c)
 {
     pd_keymap_clear(&c->keys);
-    pd_keymap_clear(&c->places);
-    c->frames_len = c->bytes.len = 0;
     c->in = c->lost = 0;
 }
 
@@ -181,10 +130,8 @@ void pd_collected_release(pd_collected *c)
 {
     pd_mem *mem = &c->mem;
     pd_keymap_release(&c->keys, mem);
-    pd_keymap_release(&c->places, mem);
-    pd_buffer_release(mem, &c->bytes);
-    PD_RELEASE(mem, c->heads);
+    pd_model_release(&c->model, mem);
+    pd_model_copy_release(&c->copy, mem);
     PD_RELEASE(mem, c->values);
-    PD_RELEASE(mem, c->frames);
-    PD_RELEASE(mem, c->place_at);
+    PD_RELEASE(mem, c->origins);
 }

@@ -1,33 +1,31 @@
-/* Samples that were added and not written yet: distinct samples and their places.
+/* Samples that were added and not written yet: distinct samples, in a model without types, and their values.
  *
- *     sample i    keys[i]     its identity
- *                 heads[i]    depth places in `frames`, labels_len packed labels in `bytes`
- *                 values      one for each type, added up
- *     place i     places[i]   its identity
- *                 place_at[i] where its frame, with its texts, stands in `bytes`
+ *     sample i    keys[i]      its identity
+ *                 origins[i]   the offset of its sample in the model
+ *                 values       one for each type, added up
  *
- * Adding a sample succeeds or changes nothing. Places that a failed addition leaves behind are not
- * used and so never written. */
+ * Adding a sample succeeds or changes nothing that is written. Locations that a failed addition leaves behind have no
+ * user, and are not copied. */
 #ifndef PD_BUILDER_COLLECTED_H
 #define PD_BUILDER_COLLECTED_H
 
 #include "base/sum.h"
+#include "model/copy.h"
 #include "places/packed.h"
 #include "pprofdelta_record.h"
-#include "profile/compact.h"
 
 #include <stdatomic.h>
 
-/* A sample of a builder: what was pushed, copied and hashed.
+/* A sample of a builder, copied and hashed.
  *
- * The thread that pushes does the work: when a sample is added, its key and the keys of its frames
+ * The thread that adds it does the work: when it is on the queue, its key and the keys of its frames
  * are known, and strings are read only for new keys. Frames and labels stand one after the other in
  * two buffers:
  *
  *     frames | pd_sample_frame, packed frame | pd_sample_frame, packed frame | ...
  *     labels | packed labels
  *
- * From start to add a sample belongs to one thread. Then it belongs to the queue, to the thread
+ * First a sample belongs to the thread that adds it. Then it belongs to the queue, to the thread
  * that empties the queue, and to the pool, which keeps its buffers. */
 /* Before each packed frame. */
 typedef struct pd_sample_frame {
@@ -36,50 +34,42 @@ typedef struct pd_sample_frame {
     size_t size; /* of both */
 } pd_sample_frame;
 
-struct pprofdelta_sample {
+typedef struct pd_sample {
     pprofdelta_builder *builder;
-    pprofdelta_sample *next;     /* in the queue */
-    pprofdelta_sample *next_all; /* of all that the builder ever made */
-    atomic_bool is_used;         /* not in the pool */
+    struct pd_sample *next;     /* in the queue */
+    struct pd_sample *next_all; /* of all that the builder ever made */
+    atomic_bool is_used;        /* not in the pool */
     pd_mem mem;
-    uint64_t generation;      /* of the builder, when the sample was started */
-    pprofdelta_status status; /* sticky */
+    uint64_t generation; /* of the builder, when the sample was started */
     pd_identity hash;
     size_t frames_len, labels_len;
     pd_buffer frames, labels;
     int64_t values[]; /* one to each type */
-};
-
-typedef struct pd_collected_head {
-    size_t frames_first, depth;
-    size_t labels_at, labels_size, labels_len; /* where they begin in `bytes`, and their bytes */
-} pd_collected_head;
+} pd_sample;
 
 typedef struct pd_collected {
     pd_mem mem;
     size_t types;
-    pd_keymap keys, places;
-    pd_collected_head *heads;
+    pd_keymap keys;
+    size_t *origins;
     int64_t *values;
-    uint32_t *frames; /* places */
-    size_t *place_at;
-    pd_buffer bytes;
-    size_t frames_len;
-    size_t heads_cap, values_cap, frames_cap, place_at_cap;
+    size_t origins_cap, values_cap;
+    pd_model model;
+    pd_model_copy copy;
     uint64_t in, lost; /* samples that were added; those of them that were left out */
 } pd_collected;        /* zero it, then set mem and types */
 
 /* Adds a sample. If its sum with an equal one does not fit in 64 bits, or if it alone takes more than the limit, it is
  * left out and counted as lost. */
-pprofdelta_status pd_collected_add(pd_collected *collected, const pprofdelta_sample *sample,
+pprofdelta_status pd_collected_add(pd_collected *collected, const pd_sample *sample,
                                    pprofdelta_error *err);
 
 /* Moves all samples of `from`. If it fails, the rest stays in `from` and can be moved later. */
 pprofdelta_status pd_collected_move(pd_collected *collected, pd_collected *from,
                                     pprofdelta_error *err);
 
-/* Writes each sample that has a value. */
-void pd_collected_write(const pd_collected *collected, pd_compact *out);
+/* Copies each sample that has a value to a model that has begun. Its failures are sticky there. */
+void pd_collected_write(const pd_collected *collected, pd_model_copy *copy, pd_model *out);
 
 /* Removes everything and keeps the capacity. */
 void pd_collected_clear(pd_collected *collected);

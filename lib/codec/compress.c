@@ -81,6 +81,16 @@ void pd_compressor_fini(pd_compressor *c, pd_mem *mem)
     pd_buffer_release(mem, &c->out);
 }
 
+uint64_t pd_compressor_own(const pd_compressor *c)
+{
+    enum { FAST = 200 << 10, OTHER = 700 << 10 }; /* libdeflate does not tell */
+    if (!c->state)
+        return 0;
+    return c->compression == PPROFDELTA_ZSTD ? ZSTD_sizeof_CCtx(c->state)
+           : c->level == 1                   ? FAST
+                                             : OTHER;
+}
+
 pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, pd_bytes *out,
                                     pprofdelta_error *err)
 {

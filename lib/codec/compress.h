@@ -15,6 +15,9 @@ typedef struct pd_compressor {
 /* mem is the one that every call was made with. */
 void pd_compressor_fini(pd_compressor *compressor, pd_mem *mem);
 
+/* Bytes that the compression library has allocated itself. */
+uint64_t pd_compressor_own(const pd_compressor *compressor);
+
 /* Compresses all of `in`. *out is in compressor->out, or is `in` itself for PPROFDELTA_PLAIN. It is
  * set on success only. Equal input gives equal bytes: the gzip header has no time and no name. */
 pprofdelta_status pd_compress_bytes(pd_compressor *compressor, pd_mem *mem, pd_bytes in,

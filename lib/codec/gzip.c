@@ -133,7 +133,7 @@ static bool inflate_quick(pd_inflater *u, pd_buffer *into)
     bool is_good = u->gzip && into->cap;
     into->len = 0;
     while (is_good && src.pos < src.len)
-        is_good = pd_format_of(src.in + src.pos, src.len - src.pos) == PD_FORMAT_GZIP &&
+        is_good = pd_container_of(src.in + src.pos, src.len - src.pos) == PD_CONTAINER_GZIP &&
                   inflate_member(u->gzip, &src, into);
     if (!is_good)
         into->len = 0;
@@ -145,6 +145,11 @@ static void end(pd_inflater *u)
     pd_buffer_release(u->mem, &u->state);
     libdeflate_free_decompressor(u->gzip);
     u->gzip = NULL;
+}
+
+uint64_t pd_gzip_own(const pd_inflater *inflater)
+{
+    return inflater->gzip ? 11 << 10 : 0;
 }
 
 /* ---- the careful way ----------------------------------------------------------------------- */
@@ -200,7 +205,7 @@ static pprofdelta_status end_member(pd_inflater *u, pprofdelta_error *err)
     PD_TRY(read_trailer(&src, u->crc, u->member_len, err));
     u->pos = src.pos;
     u->in_member = false;
-    if (pd_format_of(src.in + src.pos, src.len - src.pos) == PD_FORMAT_GZIP)
+    if (pd_container_of(src.in + src.pos, src.len - src.pos) == PD_CONTAINER_GZIP)
         return PPROFDELTA_OK;
     if (src.pos < src.len)
         return PD_REFUSE(err, src.pos, "bytes after the gzip trailer: %zu, the first 0x%02x",

@@ -2,7 +2,7 @@
  * caller wants to have it.
  *
  * Everything in the container is checked (headers, lengths, checksums, nothing after the end), so what
- * comes out is what went in. Errors about the input have the stage "inflate" and the offset in the
+ * comes out is what went in. Errors about the input have the stage INFLATE and the offset in the
  * compressed bytes: of what is wrong, or the length of the file if it is cut off. They do not depend on
  * how the output is divided. */
 #ifndef PD_CODEC_INFLATE_H
@@ -10,11 +10,11 @@
 
 #include "base/mem.h"
 
-typedef enum pd_format { PD_FORMAT_PLAIN, PD_FORMAT_GZIP, PD_FORMAT_ZSTD } pd_format;
+typedef enum pd_container { PD_CONTAINER_PLAIN, PD_CONTAINER_GZIP, PD_CONTAINER_ZSTD } pd_container;
 
 /* By the magic number alone. Everything that is neither gzip nor zstd is taken as plain. */
-pd_format pd_format_of(const uint8_t *in, size_t len);
-const char *pd_format_name(pd_format format);
+pd_container pd_container_of(const uint8_t *in, size_t len);
+const char *pd_container_name(pd_container container);
 
 /* No memory is taken for more than so many times the length of a file because the file announces it. What
  * inflates to more without being held is refused, because nothing but its end would stop it. Profiles
@@ -59,7 +59,8 @@ static inline void pd_poll(void)
 #endif
 
 #define PD_REFUSE(err, offset, ...)                                                                \
-    pd_fail(err, PPROFDELTA_E_INFLATE, "inflate", NULL, PPROFDELTA_NOWHERE, offset, __VA_ARGS__)
+    pd_fail(err, PPROFDELTA_E_INFLATE, PPROFDELTA_STAGE_INFLATE, NULL, PPROFDELTA_NOWHERE, offset, \
+            __VA_ARGS__)
 
 /* ---- the formats --------------------------------------------------------------------------- */
 
@@ -81,5 +82,9 @@ typedef struct pd_decoder {
 } pd_decoder;
 
 extern const pd_decoder pd_gzip_decoder, pd_zstd_decoder; /* gzip.c and zstd.c */
+
+/* Bytes that the library of a format has allocated itself. */
+uint64_t pd_gzip_own(const pd_inflater *inflater);
+uint64_t pd_zstd_own(const pd_inflater *inflater);
 
 #endif

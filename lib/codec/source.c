@@ -2,16 +2,16 @@
 
 /* zstd begins with a frame, or with one that carries no content and is to be skipped. Neither can begin a
  * profile: among the bytes is a field of profile.proto with a wire type that it does not have. */
-pd_format pd_format_of(const uint8_t *in, size_t len)
+pd_container pd_container_of(const uint8_t *in, size_t len)
 {
     const uint32_t FRAME = 0xfd2fb528, SKIPPED = 0x184d2a50, SKIPPED_MASK = 0xfffffff0;
     if (len >= 2 && in[0] == 0x1f && in[1] == 0x8b)
-        return PD_FORMAT_GZIP;
+        return PD_CONTAINER_GZIP;
     if (len < 4)
-        return PD_FORMAT_PLAIN;
+        return PD_CONTAINER_PLAIN;
     uint32_t magic = (uint32_t)pd_little_endian(in, 4);
     bool is_zstd = magic == FRAME || (magic & SKIPPED_MASK) == SKIPPED;
-    return is_zstd ? PD_FORMAT_ZSTD : PD_FORMAT_PLAIN;
+    return is_zstd ? PD_CONTAINER_ZSTD : PD_CONTAINER_PLAIN;
 }
 
 static pprofdelta_status copy_plain(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
@@ -28,18 +28,18 @@ static pprofdelta_status copy_plain(pd_inflater *u, uint8_t *out, size_t room, s
 }
 
 static const pd_decoder plain_decoder = {"plain", copy_plain, NULL, NULL, NULL, NULL},
-                        *const decoders[] = {[PD_FORMAT_PLAIN] = &plain_decoder,
-                                             [PD_FORMAT_GZIP] = &pd_gzip_decoder,
-                                             [PD_FORMAT_ZSTD] = &pd_zstd_decoder};
+                        *const decoders[] = {[PD_CONTAINER_PLAIN] = &plain_decoder,
+                                             [PD_CONTAINER_GZIP] = &pd_gzip_decoder,
+                                             [PD_CONTAINER_ZSTD] = &pd_zstd_decoder};
 
-const char *pd_format_name(pd_format format)
+const char *pd_container_name(pd_container container)
 {
-    return decoders[format]->name;
+    return decoders[container]->name;
 }
 
 uint64_t pd_inflate_announced(pd_bytes file)
 {
-    const pd_decoder *decoder = decoders[pd_format_of(file.ptr, file.len)];
+    const pd_decoder *decoder = decoders[pd_container_of(file.ptr, file.len)];
     return decoder->announced ? decoder->announced(file) : file.len;
 }
 
@@ -48,7 +48,7 @@ static pprofdelta_status too_large(const pd_mem *mem, bool says_so, size_t offse
                                    pprofdelta_error *err)
 {
     const char *does = says_so ? "says that it inflates" : "inflates";
-    pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+    pd_fail(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_INFLATE, NULL, PPROFDELTA_NOWHERE, offset,
             "the input %s to more bytes than %s", does, pd_mem_who_allows(mem));
     return pd_because(err, pd_mem_reason(mem), PPROFDELTA_E_LIMIT);
 }
@@ -78,7 +78,7 @@ static void inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_st
                        .zstd = u->zstd,
                        .zstd_held = u->zstd_held,
                        .in = file,
-                       .decoder = decoders[pd_format_of(file.ptr, file.len)],
+                       .decoder = decoders[pd_container_of(file.ptr, file.len)],
                        .is_stream = is_stream,
                        .useful = UINT64_MAX};
 }

@@ -86,8 +86,9 @@ static pprofdelta_status hold(pd_inflater *u, uint64_t need, pprofdelta_error *e
         return PPROFDELTA_OK;
     if (need - u->zstd_held > pd_mem_left(mem))
         return pd_because(err, pd_mem_reason(mem),
-                          pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE,
-                                  u->pos, "the window of the zstd frame takes more memory than %s",
+                          pd_fail(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_INFLATE, NULL,
+                                  PPROFDELTA_NOWHERE, u->pos,
+                                  "the window of the zstd frame takes more memory than %s",
                                   pd_mem_who_allows(mem)));
     mem->used += need - u->zstd_held;
     mem->peak = mem->peak > mem->used ? mem->peak : mem->used;
@@ -114,6 +115,12 @@ static void end(pd_inflater *u)
     u->zstd_held = 0;
 }
 
+uint64_t pd_zstd_own(const pd_inflater *inflater)
+{
+    const uint64_t all = inflater->zstd ? ZSTD_sizeof_DCtx(inflater->zstd) : 0;
+    return all > inflater->zstd_held ? all - inflater->zstd_held : 0;
+}
+
 /* ---- frames -------------------------------------------------------------------------------- */
 
 /* Begins a frame, or finds the end. */
@@ -121,7 +128,7 @@ static pprofdelta_status begin_frame(pd_inflater *u, pprofdelta_error *err)
 {
     const uint8_t *at = u->in.ptr + u->pos;
     size_t left = u->in.len - u->pos;
-    if (u->pos && pd_format_of(at, left) != PD_FORMAT_ZSTD) {
+    if (u->pos && pd_container_of(at, left) != PD_CONTAINER_ZSTD) {
         if (left)
             return PD_REFUSE(err, u->pos, "bytes after the last zstd frame: %zu, the first 0x%02x",
                              left, *at);

@@ -1,9 +1,8 @@
 /* The sum: a profile and the deltas that follow it.
  *
  *     profile n -> tables -> window -> [pending] -> ledger    counters added up
- *                                               \-> stacks    each sample once, as a profile
- *     finish:  stacks -> tables -> compact writer, with the counters of the ledger and the gauges
- *              of the last window
+ *                                               \-> stacks    each sample once
+ *     finish:  stacks -> model, with the counters of the ledger and the gauges of the last window
  *
  * The window of the last profile is pending, because the next profile may be a later attempt at the
  * same window and replace it: the pending window is then abandoned. The adder works in a context:
@@ -48,9 +47,10 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     pd_sum *const sums[] = {&adder->sum, &adder->merge.total};
     for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
         pd_ledger_release(&sums[i]->ledger, &pd->mem);
-        pd_compact_release(&sums[i]->stacks, &pd->mem);
+        pd_model_release(&sums[i]->stacks, &pd->mem);
         PD_RELEASE(&pd->mem, sums[i]->origins);
     }
+    pd_model_copy_release(&adder->copy, &pd->mem);
     pd_keymap_release(&adder->merge.seen, &pd->mem);
     pd_schema_release(&adder->merge.period_type, &pd->mem);
     pd_mapped_list *const lists[] = {&adder->mapped, &adder->spare_mapped};
@@ -71,9 +71,7 @@ pd_mem *pd_adder_mem(pprofdelta_adder *adder)
 static pprofdelta_status clear(pprofdelta_adder *a, pd_sum *s, size_t values, pprofdelta_error *err)
 {
     pd_ledger_clear(&s->ledger, values);
-    pd_compact_begin(&s->stacks, &a->pd->mem, err);
-    for (size_t i = 0; i < a->pd->schema.len; i++)
-        pd_compact_type(&s->stacks, 0, 0);
+    pd_model_begin(&s->stacks, &a->pd->mem, err); /* without types: its samples have no values */
     return s->stacks.writer.status;
 }
 
@@ -182,7 +180,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     };
     PD_TRY(pd_input_parse(cur, &reading, err));
     if (!pd_stamp_of(&cur->tables, stamp))
-        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "sum", "comment",
+        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_SUM, "comment",
                        "the stamp is not valid: pprofdelta did not write it");
     *target = pd_merge_target(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
@@ -205,14 +203,12 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     return pd_input_samples(cur, (pd_sample_taker){0}, err);
 }
 
-pprofdelta_status pd_sum_keep_stack(pprofdelta_adder *a, pd_sum *s, size_t entry, pd_transfer *from,
-                                    uint64_t origin, pprofdelta_error *err)
+pprofdelta_status pd_sum_note_stack(pprofdelta_adder *a, pd_sum *s, size_t entry,
+                                    pprofdelta_error *err)
 {
-    static const int64_t zeros[PPROFDELTA_MAX_TYPES];
     PD_TRY(PD_GROW(&a->pd->mem, s->origins, entry + 1, err));
-    s->origins[entry] = s->stacks.out.len;
-    pd_transfer_sample(from, origin, zeros, a->pd->schema.len);
-    return s->stacks.writer.status;
+    s->origins[entry] = s->stacks.encoded.len;
+    return PPROFDELTA_OK;
 }
 
 /* Returns whether the profile's gauges are absolute, and gauges are summed. */
@@ -290,8 +286,10 @@ pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, pprofdelta
         bool is_new = entry >= ledger->committed;
         for (size_t i = 0; i < ledger->counters; i++)
             base[i] = (int64_t)((is_new ? 0 : (uint64_t)base[i]) + (uint64_t)values[i]);
-        if (is_new)
-            status = pd_sum_keep_stack(a, &a->sum, entry, &input->transfer, w->origin[row], err);
+        if (!is_new || (status = pd_sum_note_stack(a, &a->sum, entry, err)))
+            continue;
+        pd_transfer_sample(&input->transfer, w->origin[row], NULL);
+        status = a->sum.stacks.writer.status;
     }
     ledger->committed = ledger->kept = ledger->keys.len;
     return status;
@@ -307,17 +305,6 @@ bool pd_sum_row(const pd_sum *s, const pd_window *last, size_t entry, int64_t *r
         any |= row[i] = at == PD_ROW_NONE ? 0 : pd_window_values(last, at)[i];
     }
     return any != 0;
-}
-
-pprofdelta_status pd_sum_open_stacks(pprofdelta_adder *a, pd_sum *s, pd_compact *to,
-                                     pprofdelta_error *err)
-{
-    const pd_compact_header nothing = {0};
-    pd_input *proof = &a->pd->proof;
-    pd_bytes stacks;
-    PD_TRY(pd_compact_finish(&s->stacks, &nothing, &stacks));
-    PD_TRY(pd_tables_parse(&proof->tables, &a->pd->mem, stacks, err));
-    return pd_transfer_begin(&proof->transfer, &a->pd->mem, &proof->tables, to, err);
 }
 
 /* Checks that each counter of the sum fits in 64 bits. */
@@ -396,7 +383,7 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     pprofdelta_join how = PPROFDELTA_JOIN_FIRST;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pd_need_array(bytes, len, err));
     PD_SWAP(pd_input, pd->cur, pd->prev);
     pprofdelta_status status = read_next(a, bytes, len, &stamp, &target, &how, err);
     bool counts =
@@ -424,16 +411,15 @@ static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *er
     pprofdelta *pd = a->pd;
     pd_sum *s = a->merge.is_on ? &a->merge.total : &a->sum;
     const pd_columns *columns = &pd->cur.columns;
-    pd_transfer *from = &pd->proof.transfer;
     int64_t row[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    PD_TRY(pd_sum_open_stacks(a, s, &pd->compact, err));
-    from->main = &pd->cur.transfer;
+    PD_TRY(pd_model_copy_begin(&a->copy, &pd->mem, &s->stacks, &pd->model, err));
     for (size_t entry = 0; entry < s->ledger.committed; entry++) {
         if (!pd_sum_row(s, &pd->cur.window, entry, row))
             continue;
         for (size_t i = 0; i < columns->len; i++)
             values[i] = row[columns->slot[i]];
-        pd_transfer_sample(from, s->origins[entry], values, columns->len);
+        pd_model_copy_sample(&a->copy, s->origins[entry]);
+        pd_model_add_sample(&pd->model, values);
     }
     return PPROFDELTA_OK;
 }
@@ -488,23 +474,25 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     pprofdelta_stamp stamp = stamp_of(a);
     bool has_stamp = stamp.live || stamp.targets || !is_cumulative(&a->first);
     if (has_stamp && !(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_stamp_add(&stamp, 0, &pd->compact);
+        pd_model_add_stamp(&pd->model, &stamp, 0);
     int64_t time = has_no_order(a) ? a->to : cur->tables.header.time_nanos;
-    pd_compact_header header = pd_output_header(pd, time, duration_of(a));
+    pd->header = pd_output_header(pd, time, duration_of(a));
     if (a->merge.is_on)
-        header.period = a->merge.period;
-    return pd_compact_finish(&pd->compact, &header, out);
+        pd->header.period = a->merge.period;
+    return pd_output_encode(pd, out, err);
 }
 
 pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_sink *sink,
                                           pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
+    pprofdelta_sink own;
     pd_bytes out;
     uint64_t written;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    PD_TRY(pd_sink_check(sink, pd->life.is_tables, err));
+    sink = pd_encoder_sink(&pd->encoder, sink, &own);
+    PD_TRY(pd_sink_check(sink, err));
     if (!a->is_waiting)
         return pd_refuse(err, "the sum has no profile yet");
     a->is_over = true;

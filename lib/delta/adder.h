@@ -5,13 +5,14 @@
 
 #include "delta/context.h"
 #include "delta/join.h"
+#include "model/copy.h"
 #include "profile/stamp.h"
 
 /* Samples and their values. */
 typedef struct pd_sum {
     pd_ledger ledger;
-    pd_compact stacks;
-    uint64_t *origins; /* of the entries: offsets of their records in stacks */
+    pd_model stacks; /* each sample once, without values */
+    size_t *origins; /* of the entries: offsets of their samples in stacks */
     size_t origins_cap;
 } pd_sum;
 
@@ -24,8 +25,7 @@ typedef struct pd_merge {
     uint64_t targets, windows, own; /* in the total; and windows of the last target */
     int64_t period;                 /* the longest */
     pd_schema period_type;          /* of all profiles */
-    pd_transfer_more label;         /* of the target that joins the total */
-    char label_value[17];
+    char label[17];                 /* of the target that joins the total */
 } pd_merge;
 
 struct pprofdelta_adder {
@@ -47,21 +47,18 @@ struct pprofdelta_adder {
     int64_t duration;                    /* of the sum, if `to` is 0 */
     pprofdelta_stamp named;              /* of the last profile that names its target */
     pd_merge merge;
+    pd_model_copy copy;
 };
 
 /* ---- adder.c ----------------------------------------------------------------------------------- */
 
-/* Adds the record of a new entry to the stacks. */
-pprofdelta_status pd_sum_keep_stack(pprofdelta_adder *a, pd_sum *s, size_t entry, pd_transfer *from,
-                                    uint64_t origin, pprofdelta_error *err);
+/* Notes that the sample of a new entry is added to the stacks next. */
+pprofdelta_status pd_sum_note_stack(pprofdelta_adder *a, pd_sum *s, size_t entry,
+                                    pprofdelta_error *err);
 
 /* An entry as a row: counters from the ledger, gauges from the last window. Returns whether a value
  * is not zero. */
 bool pd_sum_row(const pd_sum *s, const pd_window *last, size_t entry, int64_t *row);
-
-/* Parses the stacks into pd->proof, whose samples are then copied to `to`. */
-pprofdelta_status pd_sum_open_stacks(pprofdelta_adder *a, pd_sum *s, pd_compact *to,
-                                     pprofdelta_error *err);
 
 /* Adds the counters of a pending window to the ledger. */
 pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err);

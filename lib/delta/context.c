@@ -3,7 +3,15 @@
 
 #include "base/option_checks.h"
 #include "base/random.h"
-#include "profile/otlp_attributes.h"
+#include "encode/encode.h"
+
+static pprofdelta_status need_texts(const char *const *texts, size_t len, pprofdelta_error *err)
+{
+    PD_TRY(pd_need_array(texts, len, err));
+    for (size_t i = 0; i < len; i++)
+        PD_TRY(pd_need(texts[i], err));
+    return PPROFDELTA_OK;
+}
 
 static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
                                       pprofdelta_error *err)
@@ -19,8 +27,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
     if ((unsigned)out->first > PPROFDELTA_FIRST_ZERO)
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
-    if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
-        return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
+    PD_TRY(need_texts(out->counters, out->counters_len, err));
+    PD_TRY(need_texts(out->gauges, out->gauges_len, err));
     if (out->target_label && !(out->flags & PPROFDELTA_MERGE && *out->target_label))
         return pd_refuse(err, "options.target_label is empty, or there is no PPROFDELTA_MERGE");
     if (out->resource_weak > out->resource_len)
@@ -46,8 +54,9 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->first = o.first;
     pd->rules.may_be_absent = (o.flags & PPROFDELTA_ABSENT_TYPES) != 0;
     pd->id = o.id ? o.id : pd_random_id(pd);
-    pd->life.is_tables = o.format == PPROFDELTA_TABLES;
-    pd->compressor.compression = pd->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
+    pd->encoder.format = o.format;
+    pd->compressor.compression =
+        pd_encoder_makes_tables(&pd->encoder) ? PPROFDELTA_PLAIN : o.compression;
     pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
     pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};
@@ -59,12 +68,11 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
         status = pd_buffer_add_text(&pd->mem, &pd->target_label, pd_bytes_of(o.target_label), err);
     if (!status)
         status =
-            pd_otlp_resource(o.format, o.resource, o.resource_len, &pd->mem, &pd->resource, err);
-    if (!status && o.format == PPROFDELTA_OTLP && o.resource_weak < o.resource_len)
-        status = pd_otlp_resource(o.format, o.resource + o.resource_weak,
-                                  o.resource_len - o.resource_weak, &pd->mem, &pd->strong, err);
-    pd->compact.format = o.format;
-    pd->compact.resource = (pd_bytes){pd->resource.ptr, pd->resource.len};
+            pd_encode_resource(o.format, o.resource, o.resource_len, &pd->mem, &pd->resource, err);
+    if (!status && pd_encoder_has_attributes(&pd->encoder) && o.resource_weak < o.resource_len)
+        status = pd_encode_resource(o.format, o.resource + o.resource_weak,
+                                    o.resource_len - o.resource_weak, &pd->mem, &pd->strong, err);
+    pd->encoder.resource = (pd_bytes){pd->resource.ptr, pd->resource.len};
     if (status) {
         pprofdelta_free(pd);
         return status;
@@ -98,7 +106,8 @@ void pprofdelta_free(pprofdelta *pd)
     pd_input_release(&pd->cur);
     pd_input_release(&pd->prev);
     pd_input_release(&pd->proof);
-    pd_compact_release(&pd->compact, mem);
+    pd_model_release(&pd->model, mem);
+    pd_encoder_release(&pd->encoder, mem);
     pd_mem_end(mem, pd, sizeof *pd);
 }
 
@@ -135,16 +144,17 @@ static void release_work(pprofdelta *pd)
     pd_ledger_release(&pd->spare, mem);
     pd_ledger_trim(&pd->ledger, mem, pd->ledger.keys.len);
     pd_keymap_fold(&pd->ledger.keys, mem);
-    pd_compact_release(&pd->compact, mem);
+    pd_model_release(&pd->model, mem);
+    pd_encoder_release(&pd->encoder, mem);
     pd_buffer_release(mem, &pd->compressor.out);
 }
 
 /* May a call that E_LIMIT has ended at this stage succeed with less memory? Limits of other stages are
  * those of a profile, and a stream that inflates to too much does so again. */
-static bool may_fit(const pprofdelta *pd, const char *stage)
+static bool may_fit(const pprofdelta *pd, pprofdelta_stage stage)
 {
     bool is_too_much = pd->cur.source.inflater.is_too_much;
-    return !strcmp(stage, "memory") || (!strcmp(stage, "inflate") && !is_too_much);
+    return stage == PPROFDELTA_STAGE_MEMORY || (stage == PPROFDELTA_STAGE_INFLATE && !is_too_much);
 }
 
 pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,

@@ -2,7 +2,7 @@
  *
  *     write    bytes -> input                                   (reading.h)
  *              input -> window over the ledger -> verdict        (delta.c, judge.c)
- *              -> subtraction -> compact writer -> compress      (output.c)
+ *              -> subtraction -> model -> encode -> compress     (output.c)
  *              -> sink
  *     commit   window -> ledger
  *
@@ -54,7 +54,9 @@ struct pprofdelta {
     pd_input cur, prev; /* prev: only with ON_RESET_NEGATIVE, which needs its stacks */
     pd_ledger spare;    /* where a base is built before it takes the ledger's place */
     pd_schema spare_schema;
-    pd_compact compact;
+    pd_model model;
+    pd_model_header header; /* of the delta that was made */
+    pd_encoder encoder;
     pd_compressor compressor;
     pd_bytes encoded; /* the delta that was made, compressed: the compressor's, or the writer's */
     pd_input proof;   /* the output read back, for VERIFY */
@@ -75,13 +77,6 @@ static inline void pd_take_spare(pprofdelta *pd)
 }
 
 /* ---- context.c ------------------------------------------------------------------------------- */
-
-/* Refuses a profile without bytes that has a length. */
-static inline pprofdelta_status pd_context_refuse_null(const void *bytes, size_t len,
-                                                       pprofdelta_error *err)
-{
-    return bytes || !len ? PPROFDELTA_OK : pd_refuse(err, "bytes is NULL and len is not 0");
-}
 
 /* Makes a call on the context; after E_LIMIT once more, tight: with nothing in memory but what the
  * context remembers. The call leaves the context as it was if it fails. */
@@ -178,19 +173,22 @@ pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
 
 /* ---- output.c -------------------------------------------------------------------------------- */
 
-/* Subtracts, writes pd->cur into the compact writer, and keeps the books in *tally. *profile is the
- * writer's. */
+/* Subtracts, writes pd->cur into the model, encodes it, and keeps the books in *tally. *profile is as in
+ * pd_encode. */
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_tally *tally,
                                   pd_bytes *profile, pprofdelta_error *err);
+
+/* Encodes the model, again if its tables were moved. */
+pprofdelta_status pd_output_encode(pprofdelta *pd, pd_bytes *profile, pprofdelta_error *err);
 
 /* Compresses that into pd->encoded. If the delta is large, or the profile of a pair, that takes the memory
  * of pd->cur's inflated bytes, and the writer's is given back. So pd->cur cannot be read any more. */
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err);
 
-/* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->compact. */
+/* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->model. */
 pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err); /* types, main mapping */
 void pd_output_comments(pprofdelta *pd);                                  /* but for older stamps */
-pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos);
+pd_model_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos);
 
 /* Hold the tally against the bytes that came in, before pd_output_compress, and against those that are
  * to go out. */

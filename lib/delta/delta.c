@@ -63,7 +63,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                   pprofdelta_error *err)
 {
     pd_bytes given = {bytes, len};
-    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pd_need_array(bytes, len, err));
     PD_TRY(pd_refuse_change(pd, err));
     pprofdelta_status status = pd_context_call(pd, make_base, &given, err);
     if (status && err)
@@ -133,8 +133,8 @@ static bool is_same_again(const pprofdelta *pd, const pprofdelta_report *r)
 static uint64_t left_out(const pprofdelta *pd)
 {
     const pd_request *request = &pd->cur.otlp;
-    bool is_otlp = pd->compact.format == PPROFDELTA_OTLP;
-    return request->payloads + (is_otlp ? 0 : request->listed + request->dictionary.unshown);
+    bool has_attributes = pd_encoder_has_attributes(&pd->encoder);
+    return request->payloads + (has_attributes ? 0 : request->listed + request->dictionary.unshown);
 }
 
 static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally *tally)
@@ -144,7 +144,7 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
     bool goes_on = pd_has_seen(pd) && !ruling->is_anew, is_request = cur->otlp.is_read;
     pd_tally_report(tally, &cur->window, &ruling->window, &pd->schema, &cur->columns, pd->types, r);
     r->samples_in = cur->tables.samples;
-    r->samples_out = pd->compact.samples;
+    r->samples_out = pd->model.samples;
     r->by_address = cur->tables.by_address;
     r->by_lines = cur->tables.by_lines;
     r->files_replaced = goes_on ? pd->mapped.files_replaced : 0;
@@ -226,7 +226,7 @@ static pprofdelta_status make_window(pprofdelta *pd, void *unused, pprofdelta_er
 pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
                                    pprofdelta_error *err)
 {
-    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pd_need_array(bytes, len, err));
     PD_TRY(pd_life_begin(&pd->life, err));
     pd->is_made = false;
     pd->given = (pd_bytes){bytes, len};
@@ -236,17 +236,19 @@ pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len
 pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
+    pprofdelta_sink own;
     uint64_t ticket;
     if (report)
         PD_TRY(pd_result_check(report, err));
+    sink = pd_encoder_sink(&pd->encoder, sink, &own);
     PD_TRY(pd_life_write(&pd->life, sink, &ticket, err));
     if (!pd->is_made && pd_is_negative(pd) && !pd->is_from_base)
         return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
                               "first");
     if (!pd->is_made)
         PD_TRY(pd_context_call(pd, make_window, NULL, err));
-    else if (pd->life.is_tables) /* the sink has them */
-        PD_TRY(pd_compact_tables_make(&pd->compact, &pd->encoded, err));
+    else if (pd_encoder_makes_tables(&pd->encoder)) /* the sink may have them */
+        PD_TRY(pd_output_encode(pd, &pd->encoded, err));
     pd->is_made = true;
     pprofdelta_status status =
         pd_sink_write(PD_LIFE_SINK(&pd->life, sink), pd->encoded, &pd->report.output_len, err);
@@ -280,6 +282,8 @@ pprofdelta_status pprofdelta_commit(pprofdelta *pd)
 
 void pprofdelta_abandon(pprofdelta *pd)
 {
+    if (!pd)
+        return;
     if (pd_is_pending(pd))
         pd_window_abandon(&pd->cur.window);
     pd_life_abandon(&pd->life);

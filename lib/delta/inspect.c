@@ -1,7 +1,7 @@
 /* One profile by itself: what it has, its inflated bytes, and how it is written again.
  *
  *     check      profile -> tables -> every sample -> census
- *     rewrite    profile -> tables -> every sample in its order -> compact writer -> compress -> sink
+ *     rewrite    profile -> tables -> every sample in its order -> model -> encode -> compress -> sink
  *
  * Nothing is subtracted, added up or dropped, and the stamps stay. So a rewrite is for profiles that were
  * changed: what was added to their tables is numbered densely, and what became unused goes away. */
@@ -45,11 +45,11 @@ static pprofdelta_status describe_binary(pprofdelta_profile *profile, const pd_t
 
 static const char *format_name(const pd_input *input, const void *bytes, size_t len)
 {
-    if (pd_format_of(bytes, len) != PD_FORMAT_PLAIN)
-        return pd_format_name(pd_format_of(bytes, len));
+    if (pd_container_of(bytes, len) != PD_CONTAINER_PLAIN)
+        return pd_container_name(pd_container_of(bytes, len));
     return input->dump.rate      ? "text"
            : input->otlp.is_read ? "otlp"
-                                 : pd_format_name(PD_FORMAT_PLAIN);
+                                 : pd_container_name(PD_CONTAINER_PLAIN);
 }
 
 /* No writer of stamps writes a negative duration. */
@@ -59,7 +59,7 @@ static pprofdelta_status check_duration(const pd_tables *t, const pprofdelta_sta
     bool is_stamped = t->is_stamped || stamp->live;
     if (!is_stamped || t->header.duration_nanos >= 0)
         return PPROFDELTA_OK;
-    return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", "duration_nanos",
+    return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, "duration_nanos",
                    "%" PRId64 " is negative, in a profile with a stamp", t->header.duration_nanos);
 }
 
@@ -121,7 +121,7 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
     pprofdelta *pd;
     pprofdelta_profile *profile = NULL;
     PD_TRY(pd_need(out, err));
-    PD_TRY(pd_context_refuse_null(bytes, len, err));
+    PD_TRY(pd_need_array(bytes, len, err));
     PD_TRY(pprofdelta_new(options, allocator, &pd, err));
     size_t cap = 0;
     pprofdelta_status status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
@@ -177,21 +177,17 @@ pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const ui
 
 /* ---- written again --------------------------------------------------------------------------- */
 
-/* OTLP has no sample whose values are all 0, and nothing that only such a sample refers to. */
 static void write_samples(pprofdelta *pd)
 {
-    bool writes_all = pd->compact.format != PPROFDELTA_OTLP;
     const pd_tables *t = &pd->cur.tables;
     pd_reader top = pd_reader_of(t->bytes.ptr, t->bytes.len);
     int64_t values[PPROFDELTA_MAX_TYPES];
     pd_field f;
-    while (!pd->compact.writer.status && pd_reader_next(&top, &f)) {
+    while (!pd->model.writer.status && pd_reader_next(&top, &f)) {
         if (f.number != PD_PROFILE_SAMPLE)
             continue;
         pd_sample_values_read(f.body, values);
-        if (writes_all || pd_compact_has_value(values, t->types_len))
-            pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values,
-                               t->types_len);
+        pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values);
     }
 }
 
@@ -202,16 +198,18 @@ static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta
     PD_TRY(pd_output_begin(pd, err));
     write_samples(pd);
     for (size_t i = 0; i < t->comments_len; i++)
-        pd_compact_comment(&pd->compact, pd_transfer_string(&cur->transfer, t->comments[i].index));
-    pd_compact_header header = pd_output_header(pd, t->header.time_nanos, t->header.duration_nanos);
-    return pd_compact_finish(&pd->compact, &header, out);
+        pd_model_add_comment(&pd->model, pd_transfer_string(&cur->transfer, t->comments[i].index));
+    pd->header = pd_output_header(pd, t->header.time_nanos, t->header.duration_nanos);
+    return pd_output_encode(pd, out, err);
 }
 
 pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                                              const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pprofdelta *pd = profile->pd;
-    PD_TRY(pd_sink_check(sink, pd->life.is_tables, err));
+    pprofdelta_sink own;
+    sink = pd_encoder_sink(&pd->encoder, sink, &own);
+    PD_TRY(pd_sink_check(sink, err));
     pd_input *cur = &pd->cur;
     pd_bytes out;
     uint64_t written;
@@ -235,8 +233,7 @@ pprofdelta_status pprofdelta_identify(const void *head, size_t len, pprofdelta_f
     pd_head first;
     pd_mem mem;
     PD_TRY(pd_need(kind && name ? kind : NULL, err));
-    if (!head && len)
-        return pd_refuse(err, "head is NULL and len is not 0");
+    PD_TRY(pd_need_array(head, len, err));
     pd_mem_init(&mem, NULL, PPROFDELTA_DEFAULT_MAX_MEMORY);
     PD_TRY(pd_source_head(&mem, (pd_bytes){head, len}, &first, err));
     pd_kind found = pd_kind_of((pd_bytes){first.bytes, first.len});

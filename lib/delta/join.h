@@ -14,7 +14,7 @@
 /* Fails with E_MISMATCH, for this reason (WINDOW_MISSING ...). */
 #define PD_JOIN_REFUSE(reason, ...)                                                                \
     pd_because(err, PPROFDELTA_REASON_##reason,                                                    \
-               PD_FAIL(err, PPROFDELTA_E_MISMATCH, "sum", NULL, __VA_ARGS__))
+               PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_SUM, NULL, __VA_ARGS__))
 
 /* Sets *join to how `next` joins a sum that ends with `last`: NEXT, RESTART, AGAIN, STALE,
  * UNTIMED, ENDED, or RESYNC: a full profile, which replaces the sum. Fails with E_MISMATCH if it

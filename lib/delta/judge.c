@@ -13,12 +13,13 @@ pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_err
     const pd_tables *t = &input->tables;
     bool is_forced = pd->flags & PPROFDELTA_FORCE;
     if (t->is_stamped && !is_forced)
-        return PD_FAIL(err, PPROFDELTA_E_STAMPED, "delta", "comment",
+        return PD_FAIL(err, PPROFDELTA_E_STAMPED, PPROFDELTA_STAGE_DELTA, "comment",
                        "this is already a delta that pprofdelta wrote, not a cumulative profile");
     pd_type_name period = {.type = t->strings[t->header.period_type.type],
                            .unit = t->strings[t->header.period_type.unit]};
     if (input->otlp.is_read && input->otlp.timestamps && !is_forced)
-        return PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "samples.timestamps_unix_nano",
+        return PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, PPROFDELTA_STAGE_DELTA,
+                       "samples.timestamps_unix_nano",
                        "its samples have timestamps: they are events, and do not count from the "
                        "start of the process");
     pprofdelta_status status =
@@ -27,7 +28,7 @@ pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_err
                                                  t->header.has_period_type ? &period : NULL,
                                                  &pd->rules, err);
     if (status == PPROFDELTA_E_MISMATCH && input->dump.has_no_sums)
-        return PD_FAIL(err, status, "delta", "sample_type",
+        return PD_FAIL(err, status, PPROFDELTA_STAGE_DELTA, "sample_type",
                        "this dump has no cumulative counts, only what is in use; jemalloc counts "
                        "with MALLOC_CONF=prof:true,prof_accum:true");
     return status;
@@ -67,7 +68,7 @@ static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err
     if (!is_before(pd) || !(pd_is_pair(pd) || pd_is_negative(pd)))
         return PPROFDELTA_OK;
     return pd_because(err, PPROFDELTA_REASON_SWAPPED,
-                      PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos",
+                      PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "time_nanos",
                               "cur is older than prev (%s is before %s): swapped?",
                               pd_time_shown(pd->cur.tables.header.time_nanos).text,
                               pd_time_shown(pd->last.time_nanos).text));
@@ -81,7 +82,7 @@ static pprofdelta_status refuse_window(const pd_span *prev, const pd_span *cur,
     uint64_t apart = (uint64_t)cur->time_nanos - (uint64_t)prev->time_nanos;
     return pd_because(
         err, PPROFDELTA_REASON_IS_WINDOW,
-        PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "duration_nanos",
+        PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, PPROFDELTA_STAGE_DELTA, "duration_nanos",
                 "cur is a window already, not a cumulative profile: it covers %" PRIu64
                 ".%03u s, and prev is %" PRIu64 ".%03u s older",
                 covered / second, (unsigned)(covered / milli % 1000), apart / second,
@@ -113,10 +114,10 @@ pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
         return PPROFDELTA_OK;
     /* Counts that were sampled at different rates cannot be subtracted from one another. */
     if (prev && cur)
-        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", NULL,
+        return PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, NULL,
                        "the sampling changed: one byte in %" PRIu32 ", and now one in %" PRIu32,
                        prev, cur);
-    return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", NULL,
+    return PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, NULL,
                    "one is a heap profile in text form, with raw counts, and the other is not");
 }
 
@@ -160,7 +161,7 @@ static pprofdelta_status refuse_service(const pprofdelta *pd, pprofdelta_error *
     const pd_buffer *last = &pd->last.binary, *next = &pd->next.binary;
     int last_len = (int)(last->len < MOST ? last->len : MOST);
     int next_len = (int)(next->len < MOST ? next->len : MOST);
-    return PD_FAIL(err, PPROFDELTA_E_OTHER_TARGET, "delta", "mapping",
+    return PD_FAIL(err, PPROFDELTA_E_OTHER_TARGET, PPROFDELTA_STAGE_DELTA, "mapping",
                    "prev and cur are of two services: %.*s and %.*s, and no file is mapped in both",
                    last_len, (const char *)last->ptr, next_len, (const char *)next->ptr);
 }
@@ -177,12 +178,13 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
         [PPROFDELTA_RESTART_LIVE] =
             "the stamp of its live heap is that of another process, or begins after prev",
     };
-    return PD_FAIL(err, PPROFDELTA_E_RESET, "delta", NULL, "%s", why[verdict.restart]);
+    return PD_FAIL(err, PPROFDELTA_E_RESET, PPROFDELTA_STAGE_DELTA, NULL, "%s",
+                   why[verdict.restart]);
 }
 
 static pprofdelta_status refuse_late(const pprofdelta *pd, pprofdelta_error *err)
 {
-    return PD_FAIL(err, PPROFDELTA_E_OLDER, "delta", "time_nanos",
+    return PD_FAIL(err, PPROFDELTA_E_OLDER, PPROFDELTA_STAGE_DELTA, "time_nanos",
                    "cur is an older profile that comes late: it is of %s, prev is of %s, and no "
                    "counter has grown",
                    pd_time_shown(pd->cur.tables.header.time_nanos).text,

@@ -1,7 +1,7 @@
 /* The merge: the targets of the windows, and the total of all targets.
  *
  *     window -> the sum of the target (adder.c) -> total  counters and gauges added up
- *                                            \-> all    each sample once, as a profile
+ *                                            \-> all    each sample once
  *
  * The sum of a target joins the total when a profile of another target comes, or at the end. So the
  * memory does not depend on the number of windows. For the same reason a window that comes late
@@ -10,15 +10,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-
-static void add_label(void *cookie, pd_compact *compact, uint64_t origin)
-{
-    const pprofdelta_adder *a = cookie;
-    (void)origin;
-    pd_bytes key = pd_bytes_of((const char *)a->pd->target_label.ptr);
-    pd_compact_sample_label(compact, pd_compact_string(compact, key),
-                            pd_compact_string(compact, pd_bytes_of(a->merge.label_value)), 0, 0);
-}
 
 bool pd_merge_has_target(const pprofdelta_stamp *stamp)
 {
@@ -70,7 +61,7 @@ pprofdelta_status pd_merge_check_period(pprofdelta_adder *a, pprofdelta_error *e
         return pd_schema_set(&a->merge.period_type, &a->pd->mem, &name, 1, err);
     pprofdelta_status status = pd_schema_match(&a->merge.period_type, &name, 1, &same, err);
     if (status && err)
-        snprintf(err->field, sizeof err->field, "period_type");
+        err->field = "period_type";
     return status;
 }
 
@@ -79,6 +70,7 @@ static pprofdelta_status add_row(pprofdelta_adder *a, size_t entry, const int64_
                                  pprofdelta_error *err)
 {
     pd_ledger *total = &a->merge.total.ledger;
+    pd_model *stacks = &a->merge.total.stacks;
     pd_key key = a->sum.ledger.keys.keys[entry];
     uint64_t words[] = {key.lo, key.hi, a->merge.target.lo, a->merge.target.hi};
     if (a->pd->target_label.len)
@@ -88,8 +80,16 @@ static pprofdelta_status add_row(pprofdelta_adder *a, size_t entry, const int64_
     PD_TRY(pd_ledger_put(total, &a->pd->mem, key, row, err));
     if (known != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
-    return pd_sum_keep_stack(a, &a->merge.total, new, &a->pd->proof.transfer, a->sum.origins[entry],
-                             err);
+    PD_TRY(pd_sum_note_stack(a, &a->merge.total, new, err));
+    pd_model_copy_sample(&a->copy, a->sum.origins[entry]);
+    if (a->pd->target_label.len) {
+        uint32_t label =
+            pd_model_string(stacks, pd_bytes_of((const char *)a->pd->target_label.ptr));
+        uint32_t target = pd_model_string(stacks, pd_bytes_of(a->merge.label));
+        pd_model_add_label(stacks, label, target, 0, 0);
+    }
+    pd_model_add_sample(stacks, NULL);
+    return stacks->writer.status;
 }
 
 pprofdelta_status pd_merge_end_target(pprofdelta_adder *a, pd_input *last, pprofdelta_error *err)
@@ -98,11 +98,9 @@ pprofdelta_status pd_merge_end_target(pprofdelta_adder *a, pd_input *last, pprof
     pprofdelta_status status = pd_sum_settle(a, last, err);
     a->merge.total.stacks.writer.err = err;
     if (!status)
-        status = pd_sum_open_stacks(a, &a->sum, &a->merge.total.stacks, err);
-    a->merge.label = (pd_transfer_more){a, NULL, add_label};
-    if (a->pd->target_label.len)
-        a->pd->proof.transfer.more = &a->merge.label;
-    snprintf(a->merge.label_value, sizeof a->merge.label_value, "%016" PRIx64,
+        status =
+            pd_model_copy_begin(&a->copy, &a->pd->mem, &a->sum.stacks, &a->merge.total.stacks, err);
+    snprintf(a->merge.label, sizeof a->merge.label, "%016" PRIx64,
              pd_merge_has_target(&a->last) ? a->last.id : a->merge.target.lo);
     for (size_t entry = 0; entry < a->sum.ledger.committed && !status; entry++)
         if (pd_sum_row(&a->sum, &last->window, entry, row))

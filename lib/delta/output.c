@@ -5,13 +5,13 @@
 /* A request that is made of one has what that has. */
 static bool is_of_request(const pprofdelta *pd, const pd_input *input)
 {
-    return pd->compact.format == PPROFDELTA_OTLP && input->otlp.is_read &&
+    return pd_encoder_has_attributes(&pd->encoder) && input->otlp.is_read &&
            input->otlp.sets_len == 1;
 }
 
 static pprofdelta_status begin_transfer(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
 {
-    PD_TRY(pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &pd->compact, err));
+    PD_TRY(pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &pd->model, err));
     if (is_of_request(pd, input))
         input->transfer.more = pd_request_more(&input->otlp, err);
     return PPROFDELTA_OK;
@@ -21,21 +21,21 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_input *cur = &pd->cur;
     const pd_tables *t = &cur->tables;
-    pd_compact *compact = &pd->compact;
-    compact->origin = NULL;
-    pd_compact_begin(compact, &pd->mem, err);
+    pd_model *model = &pd->model;
+    pd->encoder.origin = NULL;
+    pd_model_begin(model, &pd->mem, err);
     PD_TRY(begin_transfer(pd, cur, err));
     if (is_of_request(pd, cur))
-        PD_TRY(pd_request_origin(&cur->otlp, compact, (pd_bytes){pd->strong.ptr, pd->strong.len},
-                                 err));
+        PD_TRY(pd_request_origin(&cur->otlp, &pd->encoder,
+                                 (pd_bytes){pd->strong.ptr, pd->strong.len}, err));
     for (size_t i = 0; i < t->types_len; i++) {
         uint32_t type = pd_transfer_string(&cur->transfer, t->types[i].type);
         uint32_t unit = pd_transfer_string(&cur->transfer, t->types[i].unit);
-        pd_compact_type(compact, type, unit);
+        pd_model_add_type(model, type, unit);
     }
-    if (compact->origin)
-        pd_request_profiles(&cur->otlp, compact);
-    if (t->mappings_len && pd_compact_has_main(compact))
+    if (pd->encoder.origin)
+        pd_request_profiles(&cur->otlp, model);
+    if (t->mappings_len)
         pd_transfer_mapping(&cur->transfer, 0);
     return PPROFDELTA_OK;
 }
@@ -76,7 +76,7 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
             status = pd_input_record(cur, row, err);
         if (status)
             break;
-        pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
+        pd_transfer_sample(&cur->transfer, cur->window.origin[row], values);
     }
     return status;
 }
@@ -88,7 +88,6 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
     pd_input *cur = &pd->cur, *prev = &pd->prev;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     PD_TRY(begin_transfer(pd, prev, err));
-    prev->transfer.main = &cur->transfer;
     pd_transfer_expect_mappings(&cur->transfer);
     for (uint32_t entry = 0; entry < pd->ledger.committed; entry++) {
         if (pd_window_row_of(&cur->window, entry) != PD_ROW_NONE ||
@@ -96,7 +95,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
         PD_TRY(arrange(pd, row_values, PD_ROW_NONE, values, err));
-        pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values, cur->columns.len);
+        pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values);
     }
     return PPROFDELTA_OK;
 }
@@ -107,8 +106,8 @@ void pd_output_comments(pprofdelta *pd)
     for (size_t i = 0; i < t->comments_len; i++)
         if (!pd_is_stamp(t->strings[t->comments[i].index]) && /* an older window's */
             !pd_is_live_stamp(t->strings[t->comments[i].index]))
-            pd_compact_comment(&pd->compact,
-                               pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
+            pd_model_add_comment(&pd->model,
+                                 pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
 }
 
 /* Is `counter` to `gauge` what alloc_space is to inuse_space? */
@@ -144,14 +143,14 @@ static uint32_t counter_for(const pd_input *input, uint32_t default_type)
     return same_unit < t->types_len ? t->types[same_unit].type : default_type;
 }
 
-pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos)
+pd_model_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos)
 {
     pd_transfer *transfer = &pd->cur.transfer;
     const pd_header *h = &pd->cur.tables.header;
     uint32_t default_type = h->default_sample_type.index;
     if (pd->flags & PPROFDELTA_DEFAULT_COUNTER)
         default_type = counter_for(&pd->cur, default_type);
-    return (pd_compact_header){
+    return (pd_model_header){
         .has_period_type = h->has_period_type,
         .period_type = pd_transfer_string(transfer, h->period_type.type),
         .period_unit = pd_transfer_string(transfer, h->period_type.unit),
@@ -163,6 +162,12 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
         .default_sample_type = pd_transfer_string(transfer, default_type),
         .doc_url = pd_transfer_string(transfer, h->doc_url.index),
     };
+}
+
+pprofdelta_status pd_output_encode(pprofdelta *pd, pd_bytes *profile, pprofdelta_error *err)
+{
+    pd->model.writer.err = err;
+    return pd_encode(&pd->encoder, &pd->model, &pd->header, profile);
 }
 
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_tally *tally,
@@ -189,13 +194,13 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
         stamp.acked = pd->life.series.acked.sequence;
     }
     if (!(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_stamp_add(&stamp, 0, &pd->compact);
+        pd_model_add_stamp(&pd->model, &stamp, 0);
     /* That of a first window is cur's, which may be anything. */
     int64_t duration = w->duration_nanos > 0 ? w->duration_nanos : 0;
-    pd_compact_header header = pd_output_header(pd, w->to_nanos, duration);
-    header.series = stamp.id;
-    header.sequence = stamp.sequence;
-    return pd_compact_finish(&pd->compact, &header, profile);
+    pd->header = pd_output_header(pd, w->to_nanos, duration);
+    pd->header.series = stamp.id;
+    pd->header.sequence = stamp.sequence;
+    return pd_output_encode(pd, profile, err);
 }
 
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err)
@@ -210,7 +215,8 @@ pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelt
     pprofdelta_status status =
         pd_compress_bytes(&pd->compressor, &pd->mem, profile, &pd->encoded, err);
     if (saves_memory) {
-        pd_compact_release(&pd->compact, &pd->mem);
+        pd_model_release(&pd->model, &pd->mem);
+        pd_encoder_release(&pd->encoder, &pd->mem);
         pd_transfer_release(&pd->cur.transfer, &pd->mem);
         if (!status) { /* before the ledger's second half is touched */
             pd_buffer *out = &pd->compressor.out;
@@ -250,8 +256,8 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofd
 {
     const pd_input *cur = &pd->cur;
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    if (pd->life.is_tables)
-        pd_compact_tables_sums(&pd->compact, written);
+    if (pd_encoder_makes_tables(&pd->encoder))
+        pd_encoder_sums(&pd->encoder, pd->model.types_len, written);
     else
         PD_TRY(read_back(pd, written, err));
     for (size_t i = 0; i < cur->columns.len; i++) {

@@ -16,8 +16,9 @@ enum {
 size_t pd_reading_piece(const pd_reading_facts *f)
 {
     uint64_t size = f->announced ? f->announced : f->packed * USUAL_RATIO; /* by the file alone */
-    bool is_large =
-        f->is_tight ? size > SHORT : f->format != PD_FORMAT_PLAIN && f->announced > f->left / TIMES;
+    bool is_large = f->is_tight
+                        ? size > SHORT
+                        : f->container != PD_CONTAINER_PLAIN && f->announced > f->left / TIMES;
     if (f->needs_all)
         return 0;
     return f->piece ? f->piece : is_large ? PIECE : 0;
@@ -79,7 +80,7 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *r, pprofdelta
     enum { HEAD = sizeof((pd_head *)0)->bytes };
     pd_bytes head;
     pd_source *source = &input->source;
-    const pd_reading_facts facts = {.format = pd_format_of(r->bytes.ptr, r->bytes.len),
+    const pd_reading_facts facts = {.container = pd_container_of(r->bytes.ptr, r->bytes.len),
                                     .packed = r->bytes.len,
                                     .announced = pd_inflate_announced(r->bytes),
                                     .left = pd_mem_left(input->mem) +

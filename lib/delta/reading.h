@@ -20,7 +20,7 @@
 #include "codec/source.h"
 #include "otlp/request.h"
 #include "profile/samples.h"
-#include "profile/transfer.h"
+#include "model/transfer.h"
 #include "text/dump.h"
 
 typedef struct pd_input {
@@ -51,7 +51,7 @@ typedef struct pd_reading {
 
 /* What decides whether a profile is held in memory whole or streamed. */
 typedef struct pd_reading_facts {
-    pd_format format;
+    pd_container container;
     uint64_t packed;    /* length of the file */
     uint64_t announced; /* what it says it inflates to; 0 if it does not say */
     uint64_t left;      /* bytes that the limit leaves */

@@ -48,7 +48,7 @@ static int life_source_read(void *cookie, void *buf, size_t len, size_t *got)
     const life_source *s = cookie;
     uint64_t ticket = pd_life_sink_begin(s->life);
     int failed = s->source->read(s->source->cookie, buf, len, got);
-    return !pd_life_sink_end(s->life, ticket, NULL) || failed;
+    return !pd_life_sink_end(s->life, ticket) || failed;
 }
 
 pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
@@ -107,6 +107,11 @@ static pprofdelta_memory describe(pprofdelta *pd)
                              .restart = acked->restart,
                              .build_id = "",
                              .id = pd->id};
+    const pd_input *const inputs[] = {&pd->cur, &pd->prev, &pd->proof};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        out.bytes +=
+            pd_gzip_own(&inputs[i]->source.inflater) + pd_zstd_own(&inputs[i]->source.inflater);
+    out.bytes += pd->mem.used + pd_compressor_own(&pd->compressor);
     if (pd_series_is_open(&series)) {
         out.open_sequence = last->sequence;
         out.open_from_nanos = last->from_nanos;
@@ -127,6 +132,7 @@ static pprofdelta_memory describe(pprofdelta *pd)
     out.unseen = pd->ledger.kept - pd->ledger.living;
     out.types = pd->described;
     out.types_len = pd->schema.len;
+    out.types_stride = sizeof *out.types;
     return out;
 }
 

@@ -15,9 +15,16 @@ static pd_ended *next_of(const pd_sites *sites, const pd_ended *cell)
     return cell_at(sites, __atomic_load_n(&cell->link.next, __ATOMIC_ACQUIRE));
 }
 
+/* Exact up to 15, then rounded down to two significant bits: 16, 24, 32, 48, 64, ... */
+static uint32_t rounded_age(uint32_t windows)
+{
+    int bits = windows < 16 ? 0 : 30 - __builtin_clz(windows);
+    return windows >> bits << bits;
+}
+
 static uint32_t cell_age(uint32_t age)
 {
-    uint32_t rounded = pprofdelta_heap_age(age);
+    uint32_t rounded = rounded_age(age);
     return rounded + (age > rounded);
 }
 
@@ -156,9 +163,9 @@ void pd_ages_visit(const pd_sites *sites, pd_site *site, bool is_full, pd_ages_v
     unsigned sending = pd_sites_sending(sites);
     const pd_ended *cell = first_of(sites, site);
     while (cell) {
-        uint32_t age = pprofdelta_heap_age(cell->link.hash);
+        uint32_t age = rounded_age(cell->link.hash);
         pprofdelta_weight sum = {0, 0};
-        for (; cell && pprofdelta_heap_age(cell->link.hash) == age; cell = next_of(sites, cell)) {
+        for (; cell && rounded_age(cell->link.hash) == age; cell = next_of(sites, cell)) {
             pd_weight_add(&sum, &cell->changed[sending]);
             if (is_full)
                 pd_weight_add(&sum, &cell->base);

@@ -14,7 +14,7 @@
 #include "base/option_checks.h"
 
 #include "base/random.h"
-#include "profile/otlp_attributes.h"
+#include "encode/encode.h"
 
 /* The number of sites handled without giving the lock: a microsecond or two. */
 enum { AT_ONCE = 32 };
@@ -190,23 +190,22 @@ pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
     pd_pages_init(&writer->pages, &heap->pages.work, UINT64_MAX);
     pprofdelta_allocator allocator = pd_pages_allocator(&writer->pages);
     pd_mem_init(&writer->mem, &allocator, o->max_export);
-    heap->export.life.is_tables = o->format == PPROFDELTA_TABLES;
-    writer->compact.tables.is_lasting_malloc = true;
+    writer->encoder.format = o->format;
+    writer->encoder.has_lasting_malloc = true;
     writer->compressor.compression =
-        heap->export.life.is_tables ? PPROFDELTA_PLAIN : o->compression;
+        pd_encoder_makes_tables(&writer->encoder) ? PPROFDELTA_PLAIN : o->compression;
     /* Most batches are small. To begin gzip's level 2, the default for whole profiles, takes twice
      * as long as to make such a batch. */
     writer->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
-    writer->compact.format = o->format;
     writer->places.symbolize = o->symbolize;
     writer->places.symbolize_cookie = o->symbolize_cookie;
     writer->places.has_mappings = !(o->flags & PPROFDELTA_NO_MAPPINGS);
     writer->places.watch = PD_WATCH_LOADER;
     writer->places.names =
         o->flags & PPROFDELTA_HEAP_NAMES_ONLY ? PD_NAMES_FUNCTIONS : PD_NAMES_ALL;
-    pprofdelta_status status = pd_otlp_resource(o->format, o->resource, o->resource_len,
-                                                &writer->mem, &writer->resource, err);
-    writer->compact.resource = (pd_bytes){writer->resource.ptr, writer->resource.len};
+    pprofdelta_status status = pd_encode_resource(o->format, o->resource, o->resource_len,
+                                                  &writer->mem, &writer->resource, err);
+    writer->encoder.resource = (pd_bytes){writer->resource.ptr, writer->resource.len};
     if (status)
         pd_buffer_release(&writer->mem, &writer->resource);
     return status;
@@ -214,7 +213,8 @@ pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
 
 static void release_buffers(pd_batch_writer *writer)
 {
-    pd_compact_release(&writer->compact, &writer->mem);
+    pd_model_release(&writer->model, &writer->mem);
+    pd_encoder_release(&writer->encoder, &writer->mem);
     pd_buffer_release(&writer->mem, &writer->compressor.out);
     if (writer->mem.used > KEEP)
         pd_places_trim(&writer->places, &writer->mem);
@@ -270,9 +270,11 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
                                         const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pd_life *life = &heap->export.life;
+    pprofdelta_sink own;
     uint64_t ticket;
     if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
         return pd_refuse(err, "inuse is not one of pprofdelta_heap_inuse");
+    sink = pd_encoder_sink(&heap->writer.encoder, sink, &own);
     uint64_t loads = pd_places_loads(&heap->writer.places); /* a fork waits for `exporting` */
     PD_TRY(pd_export_enter(heap, err));
     heap->writer.loads = loads;
@@ -452,6 +454,8 @@ pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
 
 void pprofdelta_heap_abandon(pprofdelta_heap *heap)
 {
+    if (!heap)
+        return;
     pd_life *life = &heap->export.life;
     if (pd_export_enter(heap, NULL))
         return;

@@ -5,6 +5,7 @@
  * A deferred allocation is an entry and is found by its pointer, so a free removes it from the
  * queue. While its completion function runs it is not in the queue, but is still found: a free then
  * ends it, and it is not there when the function returns. */
+#define PPROFDELTA_EXPERIMENTAL
 #include "heap/heap.h"
 
 void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number)

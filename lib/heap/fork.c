@@ -23,7 +23,6 @@ static __attribute__((cold)) void begin_child(pprofdelta_heap *heap, uint32_t bi
         PD_WATCH_ALWAYS; /* a thread that is gone may have the loader's lock */
     heap->sites.window++;
     __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&heap->is_sweeping, 0, __ATOMIC_RELAXED);
 }
 
 void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t now)

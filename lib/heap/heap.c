@@ -63,7 +63,7 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
 static pprofdelta_status no_pages(pprofdelta_error *err)
 {
     return PD_FAIL(
-        err, PPROFDELTA_E_MEMORY, "memory", NULL,
+        err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_MEMORY, NULL,
         "no pages for the tables of a tracker, or fewer than options.max_memory must be");
 }
 
@@ -150,7 +150,6 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     }
     want_small_pages(heap->filter);
     heap->deferral.max = o.max_deferred;
-    heap->sweep_next = 1;
     pd_export_init(heap, o.id, o.started_nanos);
     pd_export_make_id(heap);
     heap->maps_again = ~(uintptr_t)heap->maps;
@@ -179,11 +178,6 @@ void pprofdelta_heap_free(pprofdelta_heap *heap)
     unmap(heap, &pages);
 }
 
-const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const pprofdelta_heap *heap)
-{
-    return heap->filter;
-}
-
 pprofdelta_status pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
 {
     PD_TRY(pd_result_check(out, NULL));
@@ -193,6 +187,7 @@ pprofdelta_status pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_hea
     stats.deferred = heap->deferral.len;
     stats.sites = heap->sites.chains.len;
     stats.memory = heap->pages.used;
+    stats.filter = heap->filter;
     stats.dropped_ages = heap->sites.dropped_ages;
     stats.changed = heap->sites.changed_len[heap->sites.gathering];
     pd_heap_leave(heap);

@@ -19,7 +19,7 @@
 #include "base/lock.h"
 #include "places/places.h"
 #include "heap/site.h"
-#include "profile/compact.h"
+#include "encode/encode.h"
 
 /* What an entry is. */
 typedef enum pd_entry_state {
@@ -103,8 +103,9 @@ typedef struct pd_heap_export {
 typedef struct pd_batch_writer {
     pd_pages pages;
     pd_mem mem;
-    pd_compact compact;
-    pd_buffer resource; /* OTLP: encoded */
+    pd_model model;
+    pd_buffer resource; /* see pd_encode_resource */
+    pd_encoder encoder;
     pd_compressor compressor;
     pd_places places;
     uint64_t loads;                  /* of the loader, before the window is written */
@@ -160,8 +161,6 @@ struct pprofdelta_heap {
     pd_chains index;
     pd_sites sites;
     pd_deferral deferral;
-    uint32_t sweep_next;
-    uint32_t is_sweeping;  /* atomic */
     bool is_short_of_room; /* something was dropped for which removed sites might have made room */
     bool owns_filter;
     uint32_t birth; /* PD_CHILD and PD_LOST; 0: nothing is to be done before the tables are used */

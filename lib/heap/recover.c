@@ -44,7 +44,7 @@ typedef struct recovery {
 
 static pprofdelta_status refuse(pprofdelta_error *err, const char *why)
 {
-    return PD_FAIL(err, PPROFDELTA_E_STATE, "recover", NULL, "%s", why);
+    return PD_FAIL(err, PPROFDELTA_E_STATE, PPROFDELTA_STAGE_RECOVER, NULL, "%s", why);
 }
 
 /* ---- memory of the dead process -------------------------------------------------------------- */
@@ -253,7 +253,8 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
         if (r->made[number])
             add_site(r, &site, r->made[number]);
         else
-            status = PD_FAIL(err, PPROFDELTA_E_MEMORY, "recover", NULL, "no memory for the sites");
+            status = PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_RECOVER, NULL,
+                             "no memory for the sites");
     }
     pd_mem_release(&r->heap->writer.mem, &labels, &labels_cap, sizeof *labels);
     if (!status && !found)
@@ -442,8 +443,7 @@ static pprofdelta_status read_note(recovery *r, pprofdelta_error *err)
 
 static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
 {
-    if (r->from.areas_len && !r->from.areas)
-        return pd_refuse(err, "remains.areas is NULL, and its length is not 0");
+    PD_TRY(pd_need_array(r->from.areas, r->from.areas_len, err));
     for (size_t i = 0; i < r->from.areas_len; i++) {
         const pprofdelta_heap_area *area = &r->from.areas[i];
         if (!area->bytes || area->base % sizeof(uint64_t) || area->len > SIZE_MAX - r->size)

@@ -146,18 +146,3 @@ int pprofdelta_sampler_take(pprofdelta_sampler *s, size_t size, pprofdelta_weigh
     *weight = draw_weight(s, size);
     return 1;
 }
-
-void pprofdelta_sampler_pause(pprofdelta_sampler *s)
-{
-    if (s->pauses++)
-        return;
-    s->held = s->left;
-    s->left = never;
-}
-
-void pprofdelta_sampler_resume(pprofdelta_sampler *s)
-{
-    if (!s->pauses || --s->pauses)
-        return;
-    s->left = s->held;
-}

@@ -6,7 +6,7 @@
 typedef struct writing {
     pprofdelta_heap *heap;
     pd_batch_writer *writer;
-    pd_compact *out;
+    pd_model *out;
     bool is_all;         /* in use: everything, not changes */
     bool has_inuse;      /* a value of inuse_space is not 0 */
     size_t types;        /* without the gauges */
@@ -17,7 +17,7 @@ typedef struct writing {
 
 static uint32_t string(writing *w, const char *text)
 {
-    return pd_compact_string(w->out, pd_bytes_of(text));
+    return pd_model_string(w->out, pd_bytes_of(text));
 }
 
 static void write_types(writing *w)
@@ -34,33 +34,26 @@ static void write_types(writing *w)
     };
     for (size_t i = 0; i < w->types; i++) {
         uint32_t type = string(w, types[i][0]);
-        pd_compact_type(w->out, type, string(w, types[i][1]));
+        pd_model_add_type(w->out, type, string(w, types[i][1]));
     }
     const pprofdelta_heap_options *o = &w->heap->options;
     if (o->gauge) {
         uint32_t type = string(w, o->gauge);
-        pd_compact_type(w->out, type, string(w, o->gauge_unit));
+        pd_model_add_type(w->out, type, string(w, o->gauge_unit));
     }
     if (o->second_gauge) {
         uint32_t type = string(w, o->second_gauge);
-        pd_compact_type(w->out, type, string(w, o->gauge_unit));
+        pd_model_add_type(w->out, type, string(w, o->gauge_unit));
     }
 }
 
 static void write_stack(writing *w, const pd_site *site)
 {
     const pd_trace *trace = site->trace;
-    uint8_t *at = trace->depth ? pd_compact_stack(w->out, trace->depth) : NULL;
+    uint8_t *at = trace->depth ? pd_model_stack(w->out, trace->depth) : NULL;
     if (at)
-        pd_compact_stack_end(w->out, pd_places_put(&w->writer->places, w->out, at, trace->stack,
-                                                   trace->depth, pd_site_era(site)));
-}
-
-static void end_sample(writing *w, const int64_t values[PD_HEAP_MOST_TYPES])
-{
-    const pprofdelta_heap_options *o = &w->heap->options;
-    size_t gauges = (o->gauge ? 1U : 0U) + (o->second_gauge ? 1U : 0U);
-    pd_compact_sample_end(w->out, values, w->types + gauges);
+        pd_model_stack_end(w->out, pd_places_put(&w->writer->places, w->out, at, trace->stack,
+                                                 trace->depth, pd_site_era(site)));
 }
 
 static void write_labels(writing *w, const pd_trace *trace)
@@ -68,7 +61,7 @@ static void write_labels(writing *w, const pd_trace *trace)
     for (uint32_t i = 0; i < trace->labels_len; i++) {
         const pprofdelta_label *label = &trace->labels[i];
         uint32_t key = string(w, label->key), str = string(w, label->str);
-        pd_compact_sample_label(w->out, key, str, label->num, string(w, label->num_unit));
+        pd_model_add_label(w->out, key, str, label->num, string(w, label->num_unit));
     }
 }
 
@@ -85,7 +78,7 @@ static pprofdelta_weight share_of_peak(const writing *w, const pd_site *site)
 
 static void begin_sample(writing *w, pd_site *site)
 {
-    if (w->site == site && w->out->format != PPROFDELTA_TABLES) { /* which keeps all stacks */
+    if (w->site == site) {
         w->out->stack.len = w->stack_len;
     } else {
         write_stack(w, site);
@@ -105,8 +98,8 @@ static void write_age(void *cookie, pd_site *site, uint32_t age, const pprofdelt
         [PD_FREED_OBJECTS] = weight->objects, [PD_FREED_BYTES] = weight->bytes};
     begin_sample(w, site);
     uint32_t key = string(w, "age");
-    pd_compact_sample_label(w->out, key, 0, age, string(w, "windows"));
-    end_sample(w, values);
+    pd_model_add_label(w->out, key, 0, age, string(w, "windows"));
+    pd_model_add_sample(w->out, values);
 }
 
 /* What ended with age 0 is in it, too. */
@@ -131,11 +124,11 @@ static void write_ordinary(writing *w, pd_site *site)
             pd_heap_add(&values[PD_FREED_OBJECTS + i], site->base.at[PD_YOUNG_OBJECTS + i]);
     }
     /* The values of a site that is being made are 0. Nothing else of it may be read. */
-    if (!pd_compact_has_value(values, w->types))
+    if (!pd_model_has_value(values, w->types))
         return;
     w->has_inuse |= values[PD_INUSE_BYTES] != 0;
     begin_sample(w, site);
-    end_sample(w, values);
+    pd_model_add_sample(w->out, values);
 }
 
 static void write_site(writing *w, uint32_t number)
@@ -168,13 +161,13 @@ static void write_row(writing *w, const pprofdelta_heap_row *row)
     values[w->types + 1] = row->second;
     pd_places *places = &w->writer->places;
     size_t len = row->frames_len + row->depth;
-    uint8_t *at = len ? pd_compact_stack(w->out, len) : NULL;
+    uint8_t *at = len ? pd_model_stack(w->out, len) : NULL;
     if (at) {
         for (size_t i = 0; i < row->frames_len; i++)
-            at = pd_compact_stack_put(at, pd_places_write_frame(places, w->out, &row->frames[i]));
-        pd_compact_stack_end(w->out, pd_places_put(places, w->out, at, row->stack, row->depth, 0));
+            at = pd_model_stack_put(at, pd_places_write_frame(places, w->out, &row->frames[i]));
+        pd_model_stack_end(w->out, pd_places_put(places, w->out, at, row->stack, row->depth, 0));
     }
-    end_sample(w, values);
+    pd_model_add_sample(w->out, values);
 }
 
 static void write_stamp(writing *w)
@@ -192,10 +185,10 @@ static void write_stamp(writing *w)
         .from_nanos = b->from_nanos,
         .to_nanos = b->to_nanos,
     };
-    pd_stamp_add(&stamp, 0, w->out);
+    pd_model_add_stamp(w->out, &stamp, 0);
 }
 
-static pd_compact_header make_header(writing *w)
+static pd_model_header make_header(writing *w)
 {
     const pprofdelta_heap_window *b = &w->heap->export.batch;
     /* If nothing is in use at the end, readers begin with when most was. */
@@ -203,7 +196,7 @@ static pd_compact_header make_header(writing *w)
     int64_t duration;
     if (__builtin_sub_overflow(b->to_nanos, b->from_nanos, &duration))
         duration = INT64_MAX;
-    return (pd_compact_header){
+    return (pd_model_header){
         .has_period_type = true,
         .period_type = string(w, "space"),
         .period_unit = string(w, "bytes"),
@@ -225,13 +218,13 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
                                                           : inuse == PPROFDELTA_HEAP_SNAPSHOT;
     writing w = {.heap = heap,
                  .writer = writer,
-                 .out = &writer->compact,
+                 .out = &writer->model,
                  .is_all = kind == PPROFDELTA_HEAP_FULL || is_snapshot,
                  .types = pd_has_ages(&heap->sites) ? PD_FREED_BYTES + 1 : PD_HEAP_TYPES,
                  .kind = kind};
     pd_places_clear_places(&writer->places); /* a number may get another meaning */
     PD_TRY(pd_places_begin(&writer->places, writer->loads, &writer->mem, err));
-    pd_compact_begin(&writer->compact, &writer->mem, err);
+    pd_model_begin(&writer->model, &writer->mem, err);
     pd_export_hold_peak(heap);
     write_types(&w);
     pd_places_write_main(&writer->places, w.out);
@@ -242,9 +235,9 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     if (!(heap->options.flags & PPROFDELTA_NO_STAMP))
         write_stamp(&w);
     if (writer->comment)
-        pd_compact_comment(w.out, string(&w, writer->comment));
+        pd_model_add_comment(w.out, string(&w, writer->comment));
     if (*writer->remark)
-        pd_compact_comment(w.out, string(&w, writer->remark));
-    pd_compact_header header = make_header(&w);
-    return pd_compact_finish(&writer->compact, &header, out);
+        pd_model_add_comment(w.out, string(&w, writer->remark));
+    pd_model_header header = make_header(&w);
+    return pd_encode(&writer->encoder, &writer->model, &header, out);
 }

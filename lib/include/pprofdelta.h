@@ -27,9 +27,7 @@
 
 #include "pprofdelta_common.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PPROFDELTA_BEGIN
 
 /* ---------------------------------------------------------------------------------------------
  * Options
@@ -102,11 +100,7 @@ typedef struct pprofdelta_options {
     const char *target_label;
 } pprofdelta_options;
 
-#define PPROFDELTA_OPTIONS_INIT                                                                    \
-    {                                                                                              \
-        sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_FIRST_FULL,            \
-            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, PPROFDELTA_PPROF, NULL, 0, 0, 0, NULL         \
-    }
+#define PPROFDELTA_OPTIONS_INIT PPROFDELTA_SIZED(pprofdelta_options)
 
 /* ---------------------------------------------------------------------------------------------
  * Results
@@ -121,6 +115,11 @@ typedef struct pprofdelta_type_report {
      * set. */
     pprofdelta_sum prev, cur, delta, clamped, vanished;
 } pprofdelta_type_report;
+
+/* Type i of a report or of a memory, both of which are pointers. Do not index `types`: in a later version its
+ * elements may be larger. */
+#define PPROFDELTA_TYPE(of, i)                                                                     \
+    ((const pprofdelta_type_report *)((const char *)(of)->types + (i) * (of)->types_stride))
 
 /* Why a window counts as a restart of the target. */
 typedef enum pprofdelta_restart {
@@ -164,8 +163,8 @@ typedef struct pprofdelta_report {
     uint64_t attempt; /* 1 for the first delta of this sequence, and 1 more for each further one; 0
                           with sequence 0 */
     uint64_t output_len;                 /* bytes given to the sink */
-    const pprofdelta_type_report *types; /* in cur's order */
-    size_t types_len;
+    const pprofdelta_type_report *types; /* in cur's order; see PPROFDELTA_TYPE */
+    size_t types_len, types_stride;
     /* 1: cur is the same profile as prev: it has the same time, no new sample and no counter that
      * is higher. */
     int is_same;
@@ -201,12 +200,15 @@ typedef struct pprofdelta_memory {
     const char *build_id;       /* of the target's main mapping; empty if it has none */
     const pprofdelta_type_report *types; /* counters first; only prev of the sums is set: what was
                                             committed, of the process that was seen last */
-    size_t types_len;
+    size_t types_len, types_stride;
     /* The open window, of which the last attempt was not committed. All 0 if none is open. */
     uint64_t open_sequence;
     int64_t open_from_nanos, open_to_nanos; /* of the last attempt */
     pprofdelta_restart open_restart;
     uint64_t id; /* of the series of windows; also set without a base */
+    /* Bytes that the context holds at this moment, with what the compression libraries have allocated for it
+     * besides max_memory (of libdeflate, the numbers at pprofdelta_allocator). */
+    uint64_t bytes;
 } pprofdelta_memory;
 
 /* The kind of a live heap's profile (pprofdelta_heap.h). */
@@ -266,8 +268,7 @@ typedef struct pprofdelta pprofdelta;
 
 /* Makes an empty context. options and allocator may be NULL: the defaults. */
 PPROFDELTA_API pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
-                                                const pprofdelta_allocator *allocator,
-                                                pprofdelta **out, pprofdelta_error *err);
+    const pprofdelta_allocator *allocator, pprofdelta **out, pprofdelta_error *err);
 
 /* Frees the context. Does nothing if pd is NULL. */
 PPROFDELTA_API void pprofdelta_free(pprofdelta *pd);
@@ -289,8 +290,8 @@ PPROFDELTA_API void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos
  * the window after a base fails with PPROFDELTA_E_MISMATCH if its profile is older than the base.
  * With PPROFDELTA_ON_RESET_NEGATIVE the context keeps the inflated base until the next base, because
  * the stacks of vanished samples are written. */
-PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
-                                                 pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_base(
+    pprofdelta *pd, const void *bytes, size_t len, pprofdelta_error *err);
 
 /* Computes the delta of this profile (gzip, zstd or plain) against what the context remembers and
  * writes it to the sink: pprofdelta_begin and pprofdelta_write in one call. report may be NULL.
@@ -303,23 +304,21 @@ PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *byt
  * scope and time: each is read as the profile that it stands for. In PPROFDELTA_OTLP, the delta of a
  * request has its resource, scope, attributes and links (pprofdelta-formats(5)). */
 PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
-                                                   const pprofdelta_sink *sink,
-                                                   pprofdelta_report *report,
-                                                   pprofdelta_error *err);
+    const pprofdelta_sink *sink, pprofdelta_report *report, pprofdelta_error *err);
 
 /* Begins a window with this profile. The bytes are borrowed until pprofdelta_write has succeeded or the window has ended.
  * pprofdelta_load or pprofdelta_base may be called before pprofdelta_write, and the delta is then
  * computed against what they give. Errors in the profile are returned by pprofdelta_write.
  * PPROFDELTA_E_USAGE if a window is under way, or while a sink of this context is being called. */
-PPROFDELTA_API pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
-                                                  pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_begin(
+    pprofdelta *pd, const void *bytes, size_t len, pprofdelta_error *err);
 
 /* Computes the delta of the window that was begun, and writes it to the sink. report may be NULL. It
  * may be called again, after a failure and after a success, until the window is committed or
  * abandoned; it then writes the same delta. pprofdelta_save may be called in between. E_USAGE without a
  * window or a sink, or while a sink of this context is being called. */
-PPROFDELTA_API pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
-                                                  pprofdelta_report *report, pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_write(
+    pprofdelta *pd, const pprofdelta_sink *sink, pprofdelta_report *report, pprofdelta_error *err);
 
 /* The profile has arrived: the context remembers the window. E_USAGE unless the last write of the
  * window succeeded, and while a sink of this context is being called. */
@@ -341,15 +340,15 @@ PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
  * states in files, write each one beside the old one, sync it, and rename it. Instead of the second
  * save, a program may overwrite the last byte of the file, which is 0, by 1: pprofdelta_load then
  * commits the attempt. */
-PPROFDELTA_API pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
-                                                 pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_save(
+    pprofdelta *pd, const pprofdelta_sink *sink, pprofdelta_error *err);
 
 /* Makes the context remember what was saved, whatever it remembered before. Reads the source to its
  * end. A state that is damaged, truncated, or from another version fails with PPROFDELTA_E_STATE.
  * After any failure the context is as before. options.counters and options.gauges must be those
  * that the state was made with; otherwise the next window fails. */
-PPROFDELTA_API pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
-                                                 pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_load(
+    pprofdelta *pd, const pprofdelta_source *source, pprofdelta_error *err);
 
 /* Sets *out to what the context remembers. E_USAGE if out->size is not set. */
 PPROFDELTA_API pprofdelta_status pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out);
@@ -383,9 +382,7 @@ typedef enum pprofdelta_join {
  * compression, level, format, resource, max_memory, counters, gauges and target_label. options and
  * allocator may be NULL. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
-                                                      const pprofdelta_allocator *allocator,
-                                                      pprofdelta_adder **out,
-                                                      pprofdelta_error *err);
+    const pprofdelta_allocator *allocator, pprofdelta_adder **out, pprofdelta_error *err);
 PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
 
 /* Adds a profile: first a cumulative profile or any delta, then deltas in their order. Of several
@@ -410,8 +407,7 @@ PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
  * If a profile is refused, the sum is as before. After PPROFDELTA_E_MEMORY or PPROFDELTA_E_LIMIT
  * the adder can only be freed. Bytes that are needed later are copied. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, const void *bytes,
-                                                      size_t len, pprofdelta_join *join,
-                                                      pprofdelta_error *err);
+    size_t len, pprofdelta_join *join, pprofdelta_error *err);
 
 /* Writes the sum to the sink. Afterwards, also after a failure, the adder can only be freed. A sum
  * that begins with a cumulative profile, with the first full delta of a state or with a restart is
@@ -422,12 +418,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, c
  * is from the earliest beginning (0 if one is not known), and its period is the longest. It has no
  * comments but the stamp, and no resource but that of the options. Everything else is that of the
  * last profile. */
-PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder,
-                                                         const pprofdelta_sink *sink,
-                                                         pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(
+    pprofdelta_adder *adder, const pprofdelta_sink *sink, pprofdelta_error *err);
 
-#ifdef __cplusplus
-}
-#endif
+PPROFDELTA_END
 
 #endif

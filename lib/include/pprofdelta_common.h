@@ -16,12 +16,15 @@
  *     unless the comment of the function says otherwise.
  *   - The library never prints, never exits, never asserts on input, and has no global state.
  *   - Later versions add members to a struct at the end, if its first member is `size`. The caller sets
- *     it to the sizeof of the struct that it was compiled with. Members of options that the caller
- *     does not have are 0; members that the library does not have must be 0. Of a struct that the
- *     library fills, it fills the members that both have. A size that was not set is E_USAGE. Other structs do
- *     not change.
- *   - A pointer to an object must be valid. Other pointers may be NULL where the comment says so, and for arrays
- *     whose length is 0; NULL elsewhere is E_USAGE.
+ *     it to the sizeof of the struct that it was compiled with: PPROFDELTA_SIZED(type) makes one of zeros. Members
+ *     of options that the caller does not have are 0; members that the library does not have must be 0. Of a struct
+ *     that the library fills, it fills the members that both have. A size that was not set is E_USAGE.
+ *   - All other structs are frozen: later versions do not change them, and what is new gets a struct or a
+ *     function of its own. One exception: pprofdelta_type_report grows at its end, since programs reach it by
+ *     PPROFDELTA_TYPE only. pprofdelta_stamp is frozen; what a later stamp has more will be in pprofdelta_census.
+ *   - A pointer to an object must be valid; free and abandon of all objects also take NULL. Other pointers may be
+ *     NULL where the comment says so, and for arrays whose length is 0; NULL elsewhere is E_USAGE, and so is
+ *     a sink or a source whose function is NULL.
  *   - Numbers never wrap around. A sum of values of equal samples, a difference of counters or an unsampled value
  *     that does not fit in 64 bits is refused: E_LIMIT. Where no call can fail any more, the sample or the allocation
  *     is left out and counted (pprofdelta_builder_report.samples_lost, pprofdelta_heap_stats.refused). Sums in
@@ -30,10 +33,17 @@
  *     unless the comment of its functions says otherwise.
  *   - In the steady state (the same stacks, no growth) the library allocates no memory, neither from the
  *     caller's allocator nor by malloc.
- *   - A function of the caller that the library calls must return: neither an exception nor a longjmp may leave
- *     it. The exception are sinks, and the source of pprofdelta_load: see "A sink that does not return" below.
- *   - What is marked as experimental has no caller yet but tests. It may change in a version in which
- *     nothing else does; libpprofdelta(3) lists it.
+ *   - What is experimental is declared only if PPROFDELTA_EXPERIMENTAL is defined before a header is included.
+ *     It may change in a version in which nothing else does; libpprofdelta(3) lists it.
+ *
+ * Functions of the caller that the library calls
+ *   - A sink is called once for one output, with all of its bytes, after the input was checked and the output is
+ *     complete. Only the sink of pprofdelta_save is called several times, with one piece after the other.
+ *   - An allocator, a symbolizer and all functions of a heap must return: neither an exception nor a longjmp may
+ *     leave them, and they must not call the object for which they are called, unless a comment says so.
+ *   - A sink, and the source of pprofdelta_load, may also be left by an exception or a longjmp: see "A sink that
+ *     does not return" below. Such a function may call other objects. Of its own object, it may call abandon,
+ *     describe, pprofdelta_save, and what tracks allocations or adds samples of a builder. The rest is E_USAGE.
  *
  * The same word means the same in all headers:
  *     begin     begins a window
@@ -62,9 +72,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A struct of zeros with its size, to begin a variable with: pprofdelta_options o = PPROFDELTA_OPTIONS_INIT, or
+ * pprofdelta_report r = PPROFDELTA_SIZED(pprofdelta_report). */
 #ifdef __cplusplus
-extern "C" {
+#define PPROFDELTA_BEGIN       extern "C" {
+#define PPROFDELTA_END         }
+#define PPROFDELTA_SIZED(type) pprofdelta_sized<type>()
+template <typename Struct> inline Struct pprofdelta_sized()
+{
+    Struct sized = Struct();
+    sized.size = sizeof sized;
+    return sized;
+}
+#else
+#define PPROFDELTA_BEGIN
+#define PPROFDELTA_END
+#define PPROFDELTA_SIZED(type)                                                                     \
+    {                                                                                              \
+        .size = sizeof(type)                                                                       \
+    }
 #endif
+
+PPROFDELTA_BEGIN
 
 #if defined(PPROFDELTA_STATIC)
 #define PPROFDELTA_API
@@ -75,6 +104,9 @@ extern "C" {
 #endif
 
 #define PPROFDELTA_VERSION "0.1.0"
+
+/* The same for #if: (major * 100 + minor) * 100 + patch. */
+#define PPROFDELTA_VERSION_NUMBER 100
 
 /* Is increased when a program that was compiled with this header does not run with a newer library.
  * The soname of the library ends with this number, and PPROFDELTA_VERSION begins with it. */
@@ -144,9 +176,23 @@ typedef enum pprofdelta_reason {
                                    merge: the profile is a merge */
 } pprofdelta_reason;
 
-/* Returns a few words for a status, for callers without an error struct. Never returns NULL.
- * Experimental. */
-PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
+/* The part of the library that failed. The numbers do not change. A later version may have more. */
+typedef enum pprofdelta_stage {
+    PPROFDELTA_STAGE_OPTIONS = 0, /* arguments, and calls out of order */
+    PPROFDELTA_STAGE_MEMORY,
+    PPROFDELTA_STAGE_INFLATE,
+    PPROFDELTA_STAGE_WIRE,    /* protobuf */
+    PPROFDELTA_STAGE_PROFILE, /* the fields of a profile */
+    PPROFDELTA_STAGE_DELTA,   /* the subtraction */
+    PPROFDELTA_STAGE_WRITE,   /* the sink */
+    PPROFDELTA_STAGE_STATE,
+    PPROFDELTA_STAGE_SUM,
+    PPROFDELTA_STAGE_RECOVER
+} pprofdelta_stage;
+
+/* Their words: static const char *const words[] = {PPROFDELTA_STAGE_WORDS}; */
+#define PPROFDELTA_STAGE_WORDS                                                                     \
+    "options", "memory", "inflate", "wire", "profile", "delta", "write", "state", "sum", "recover"
 
 #define PPROFDELTA_NOWHERE UINT64_MAX
 
@@ -155,18 +201,23 @@ PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
 typedef struct pprofdelta_error {
     pprofdelta_status status;
     pprofdelta_reason reason; /* of the status; text is for people only */
-    /* static: options, memory, inflate, wire, profile, delta, write, state, sum or recover */
-    const char *stage;
-    char field[64];   /* "sample.location_id", or empty */
-    uint64_t element; /* index, from 0, of the element of the first part of field (12 for
-                         sample[12].location_id), or PPROFDELTA_NOWHERE */
-    uint64_t offset;  /* byte offset, or PPROFDELTA_NOWHERE. In stage "inflate": in the compressed
-                         input. In stage "state": in the state. In later stages: in the inflated
-                         input */
-    int is_prev;      /* 1: the error is in the profile of pprofdelta_base; else 0 */
-    char text[1024];  /* a sentence without the position: "no location has the id 99"; in UTF-8,
-                         with the control characters of quoted names as \xNN */
+    pprofdelta_stage stage;
+    int is_prev;       /* 1: the error is in the profile of pprofdelta_base; else 0 */
+    const char *field; /* static: "sample.location_id", or empty */
+    uint64_t element;  /* index, from 0, of the element of the first part of field (12 for
+                          sample[12].location_id), or PPROFDELTA_NOWHERE */
+    uint64_t offset;   /* byte offset, or PPROFDELTA_NOWHERE. In STAGE_INFLATE: in the compressed
+                          input. In STAGE_STATE: in the state. In others: in the inflated input */
+    char text[472];    /* a sentence without the position: "no location has the id 99"; in UTF-8,
+                          with the control characters of quoted names as \xNN */
 } pprofdelta_error;
+
+/* The longest line of an error, with its NUL. */
+#define PPROFDELTA_ERROR_LINE 768
+
+/* Writes the error with its position in one line, as snprintf does: "sample[12].location_id: no location
+ * has the id 99 (at byte 812 of the uncompressed file)". is_prev is not in it. Returns the length. */
+PPROFDELTA_API size_t pprofdelta_error_line(const pprofdelta_error *err, char *out, size_t cap);
 
 /* ---------------------------------------------------------------------------------------------
  * What the caller supplies
@@ -190,8 +241,7 @@ typedef struct pprofdelta_allocator {
 struct pprofdelta_tables; /* pprofdelta_tables.h */
 
 /* Output. write returns 0, or any other number to refuse the data; the call of the library then
- * fails with PPROFDELTA_E_SINK. The library calls it only after it has checked the input and
- * computed the result. With PPROFDELTA_TABLES, `tables` is called instead, once, by the same rules. The
+ * fails with PPROFDELTA_E_SINK. With PPROFDELTA_TABLES, `tables` is called instead, once, by the same rules. The
  * function that is not called may be NULL; `tables` is not read with the other formats. */
 typedef struct pprofdelta_sink {
     int (*write)(void *cookie, const void *data, size_t len);
@@ -298,8 +348,8 @@ typedef void pprofdelta_symbolizer(void *cookie, uint64_t address, pprofdelta_sy
  * used by one thread at a time is a copy in the child; free it there and make a new one, since two
  * processes must not continue one series of windows. */
 typedef enum pprofdelta_fork {
-    PPROFDELTA_FORK_PREPARE =
-        0,                  /* before fork(2): waits for the other threads and takes all locks */
+    /* Before fork(2): waits for the other threads and takes all locks. */
+    PPROFDELTA_FORK_PREPARE = 0,
     PPROFDELTA_FORK_PARENT, /* after it, in the parent, also if it failed */
     PPROFDELTA_FORK_CHILD,  /* after it, in the child */
     PPROFDELTA_FORK_LOST    /* after it, in a child without PREPARE: see pprofdelta_heap_fork */
@@ -315,7 +365,5 @@ typedef struct pprofdelta_sum {
     int64_t hi;
 } pprofdelta_sum;
 
-#ifdef __cplusplus
-}
-#endif
+PPROFDELTA_END
 #endif

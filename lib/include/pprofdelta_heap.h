@@ -55,7 +55,8 @@
  *     in which it was made. What is older is in samples of its own, with the same stack and labels and one
  *     more label: `age`, a number with the unit "windows". Age 1: it was made in the window before. A
  *     window is one that was committed or lost; one that was abandoned is part of the next. Ages are
- *     rounded by pprofdelta_heap_age. A full profile has what ended since the tracker began. So of
+ *     exact up to 15, then rounded down to two significant bits (16, 24, 32, 48, 64, ...), so that a stack has
+ *     few ages. A full profile has what ended since the tracker began. So of
  *     what a stack allocated in a window, what is still alive follows from the profiles of this window
  *     and later ones: alloc_* of the window, minus freed_* with the age that leads back to it.
  *     The caller may add one more type, a gauge with rows of its own (pprofdelta_heap_set_gauge). It
@@ -84,13 +85,13 @@
  *     pprofdelta_heap(3) contains a receiver as a program; pprofdelta_adder and `pprofdelta sum` do
  *     the same.
  *
- * Probes
+ * Probes (experimental)
  *     The tracker has two static probes (USDT), otel_memory:alloc and otel_memory:free, for tracers
  *     outside of the process: see pprofdelta_heap(3).
  *
  * Threads, signals, fork
  *     A sampler belongs to one thread. Tracking functions (track, untrack, realloc_*, defer,
- *     complete, sweep) may be called by any number of threads at once and from inside an
+ *     complete) may be called by any number of threads at once and from inside an
  *     allocator. They take memory from mmap only, keep errno, and hold a lock for well under a
  *     microsecond. A thread that is in one of them must not call another one (from a signal handler
  *     that allocates or frees): set a flag in the thread, and skip the call if it is set. Export
@@ -105,9 +106,7 @@
 
 #include "pprofdelta_common.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PPROFDELTA_BEGIN
 
 /* ---------------------------------------------------------------------------------------------
  * The sampler: one for each thread
@@ -116,8 +115,7 @@ extern "C" {
 /* What a sampled allocation stands for: about 1/(1-exp(-size/interval)) allocations of its size,
  * rounded up or down at random, so that sums are correct on average. Never negative. */
 typedef struct pprofdelta_weight {
-    int64_t objects;
-    int64_t bytes;
+    int64_t objects, bytes;
 } pprofdelta_weight;
 
 /* Owned by the caller, usually in thread-local storage (inside an allocator: initial-exec). All
@@ -129,8 +127,7 @@ typedef struct pprofdelta_sampler {
     int64_t held;      /* left, while paused */
     uint64_t interval; /* mean distance; 0: off */
     uint64_t random[2];
-    uint32_t pauses;
-    uint32_t has_begun;
+    uint32_t pauses, has_begun;
 } pprofdelta_sampler;
 
 /* Begins, or begins again, with no pause. interval is the mean number of allocated bytes between two
@@ -138,8 +135,8 @@ typedef struct pprofdelta_sampler {
  * give equal samples; 0: a seed from the clock and the address. Call it again to change the interval
  * (samples that were taken keep their weight), and in the child of a fork, which would otherwise take
  * the same samples as its parent. */
-PPROFDELTA_API void pprofdelta_sampler_init(pprofdelta_sampler *sampler, uint64_t interval,
-                                            uint64_t seed);
+PPROFDELTA_API void pprofdelta_sampler_init(
+    pprofdelta_sampler *sampler, uint64_t interval, uint64_t seed);
 
 static inline int pprofdelta_sampler_has_begun(const pprofdelta_sampler *sampler)
 {
@@ -159,13 +156,24 @@ static inline int pprofdelta_sampler_tick(pprofdelta_sampler *sampler, size_t si
 /* Call it when a tick returned 1, with the same size. It draws the distance to the next sample.
  * Returns 1 if this allocation is a sample, and sets *weight. Returns 0 if it is not (off, paused,
  * not begun). */
-PPROFDELTA_API int pprofdelta_sampler_take(pprofdelta_sampler *sampler, size_t size,
-                                           pprofdelta_weight *weight);
+PPROFDELTA_API int pprofdelta_sampler_take(
+    pprofdelta_sampler *sampler, size_t size, pprofdelta_weight *weight);
 
 /* Between pause and resume the allocations of this thread are neither sampled nor counted towards
  * the next sample. Pauses nest. resume without pause does nothing. */
-PPROFDELTA_API void pprofdelta_sampler_pause(pprofdelta_sampler *sampler);
-PPROFDELTA_API void pprofdelta_sampler_resume(pprofdelta_sampler *sampler);
+static inline void pprofdelta_sampler_pause(pprofdelta_sampler *sampler)
+{
+    if (sampler->pauses++)
+        return;
+    sampler->held = sampler->left;
+    sampler->left = INT64_MAX;
+}
+
+static inline void pprofdelta_sampler_resume(pprofdelta_sampler *sampler)
+{
+    if (sampler->pauses && !--sampler->pauses)
+        sampler->left = sampler->held;
+}
 
 /* ---------------------------------------------------------------------------------------------
  * The filter: which pointers are certainly not tracked
@@ -271,24 +279,16 @@ typedef struct pprofdelta_heap_options {
     const char *second_gauge;
 } pprofdelta_heap_options;
 
-#define PPROFDELTA_HEAP_OPTIONS_INIT                                                               \
-    {                                                                                              \
-        sizeof(pprofdelta_heap_options), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0,           \
-            PPROFDELTA_GZIP, 0, NULL, NULL, PPROFDELTA_PPROF, NULL, 0, NULL, NULL, NULL, NULL      \
-    }
+#define PPROFDELTA_HEAP_OPTIONS_INIT PPROFDELTA_SIZED(pprofdelta_heap_options)
 
 /* Makes an empty tracker. All its memory comes from options.pages. options may be NULL for the
  * defaults. E_MEMORY, E_USAGE. */
-PPROFDELTA_API pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options,
-                                                     pprofdelta_heap **out, pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_heap_new(
+    const pprofdelta_heap_options *options, pprofdelta_heap **out, pprofdelta_error *err);
 
 /* Frees the tracker, and removes its allocations from the filter. No thread may be in a call with
  * it. heap may be NULL. */
 PPROFDELTA_API void pprofdelta_heap_free(pprofdelta_heap *heap);
-
-/* Returns the filter of this tracker: options.filter, or the one that the tracker mapped.
- * Experimental. */
-PPROFDELTA_API const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const pprofdelta_heap *heap);
 
 /* ---------------------------------------------------------------------------------------------
  * Tracking
@@ -296,7 +296,7 @@ PPROFDELTA_API const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const ppr
 
 /* A sampled allocation. Everything is copied. */
 typedef struct pprofdelta_heap_event {
-    const void *ptr; /* the pointer; with pprofdelta_heap_sweep any id but 0 */
+    const void *ptr; /* the pointer, or any number but 0 that the end names, too */
     pprofdelta_weight weight;
     /* The leaf first. Addresses are written as they are: for a call, give an address within the
      * call instruction (the return address minus 1). With a symbolizer they may be any numbers. */
@@ -352,26 +352,22 @@ typedef struct pprofdelta_heap_realloc {
 
 /* Returns 1 if ptr is tracked; *r then holds the allocation. Returns 0 if it is not: do not call
  * end. A deferred allocation is cancelled, even if the realloc fails: track the whole block then. */
-PPROFDELTA_API int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
-                                                 pprofdelta_heap_realloc *r);
+PPROFDELTA_API int pprofdelta_heap_realloc_begin(
+    pprofdelta_heap *heap, const void *ptr, pprofdelta_heap_realloc *r);
 /* ptr: where the block is now: what realloc returned, or the old pointer if realloc failed; NULL: it was
  * freed. before and after are the bytes of the block; they have an effect if after is less. Cannot fail. */
 PPROFDELTA_API void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc *r,
-                                                const void *ptr, size_t before, size_t after);
+    const void *ptr, size_t before, size_t after);
 
 /* ---------------------------------------------------------------------------------------------
  * Deferred tracking: for what cannot be found out inside the allocation. Experimental
  * ------------------------------------------------------------------------------------------ */
 
-/* What pprofdelta_heap_defer returns. */
-enum {
-    /* No room, or the event is not valid: the allocation appears in no profile. */
-    PPROFDELTA_HEAP_DROPPED = 0,
-    PPROFDELTA_HEAP_DEFERRED = 1, /* deferred */
-    PPROFDELTA_HEAP_COMPLETE_SOON =
-        2 /* deferred, and more than half of max_deferred is in use: call
-                                         pprofdelta_heap_complete soon */
-};
+#if defined(PPROFDELTA_EXPERIMENTAL)
+
+/* What pprofdelta_heap_defer returns. DROPPED: there was no room, or the event is not valid; the allocation
+ * appears in no profile. COMPLETE_SOON: it is deferred, and more than half of max_deferred is in use. */
+enum { PPROFDELTA_HEAP_DROPPED, PPROFDELTA_HEAP_DEFERRED, PPROFDELTA_HEAP_COMPLETE_SOON };
 
 /* Stores what is known of an allocation while it is made: pointer and weight, perhaps stack and
  * labels. A deferred allocation appears in no profile until it is completed. If it ends before, by
@@ -379,7 +375,7 @@ enum {
 PPROFDELTA_API int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *event);
 
 /* Completes one deferred allocation. *event has what pprofdelta_heap_defer was given; the function
- * may replace any of it, including the pointer (by the id that pprofdelta_heap_sweep asks for).
+ * may replace any of it, including the pointer (by an id).
  * What *event points to must stay valid until the function is called again or
  * pprofdelta_heap_complete returns. Return 1 to track the allocation, 0 to forget it
  * (stats.cancelled). No lock is held: the function may allocate, and may call track, untrack and
@@ -390,19 +386,10 @@ typedef int pprofdelta_heap_completion(void *cookie, pprofdelta_heap_event *even
  * place where the completion function may do its work. completion may be NULL if nothing is
  * missing. Returns how many are now tracked. Does nothing if a thread, this one included, is
  * already in it. */
-PPROFDELTA_API size_t pprofdelta_heap_complete(pprofdelta_heap *heap,
-                                               pprofdelta_heap_completion *completion,
-                                               void *cookie);
+PPROFDELTA_API size_t pprofdelta_heap_complete(
+    pprofdelta_heap *heap, pprofdelta_heap_completion *completion, void *cookie);
 
-/* Returns 0 if the allocation has ended. No lock is held. */
-typedef int pprofdelta_heap_alive(void *cookie, const void *ptr);
-
-/* For runtimes that do not report when an object dies. Calls alive for at most `most` tracked
- * allocations (deferred ones are left out), and untracks those for which it returns 0. The next
- * call continues where this one ended. *done, which may be NULL, becomes 1 when all have been
- * visited. Returns how many it untracked. Does nothing if a sweep is under way. */
-PPROFDELTA_API size_t pprofdelta_heap_sweep(pprofdelta_heap *heap, size_t most,
-                                            pprofdelta_heap_alive *alive, void *cookie, int *done);
+#endif
 
 /* ---------------------------------------------------------------------------------------------
  * Windows
@@ -442,9 +429,8 @@ typedef struct pprofdelta_heap_window {
  *   - after the tracker had to forget sites to make room.
  * With PPROFDELTA_OTLP or _TABLES, only the first of these counts: a receiver adds up the counters of all profiles,
  * and a SNAPSHOT has what is in use. What was allocated in a lost batch is in no profile then. */
-PPROFDELTA_API pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
-                                                       pprofdelta_heap_window *window,
-                                                       pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_heap_begin(
+    pprofdelta_heap *heap, int64_t now, pprofdelta_heap_window *window, pprofdelta_error *err);
 
 /* Writes the window to the sink. It may be called again, also with another value of inuse, until
  * the window is committed or abandoned. The sink is called once, when the profile is complete, with
@@ -452,9 +438,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, in
  * without a window or a sink, or while a sink of this tracker is being called; E_MEMORY, E_LIMIT
  * (max_export), E_SINK. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap,
-                                                       pprofdelta_heap_inuse inuse,
-                                                       const pprofdelta_sink *sink,
-                                                       pprofdelta_error *err);
+    pprofdelta_heap_inuse inuse, const pprofdelta_sink *sink, pprofdelta_error *err);
 
 /* A sample of the caller's own: its values of the types options.gauge and options.second_gauge. The
  * others are 0. */
@@ -473,9 +457,7 @@ typedef struct pprofdelta_heap_row {
  * and is forgotten then. E_USAGE without a window or without options.gauge, while a sink of this
  * tracker is being called, or if an array is NULL and its length is not 0. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap,
-                                                           const pprofdelta_heap_row *rows,
-                                                           size_t rows_len, const char *comment,
-                                                           pprofdelta_error *err);
+    const pprofdelta_heap_row *rows, size_t rows_len, const char *comment, pprofdelta_error *err);
 
 /* The profile has arrived: the next window begins where this one ended. E_USAGE unless the last write
  * of the window succeeded, and while a sink of this tracker is being called; nothing has changed
@@ -498,14 +480,6 @@ PPROFDELTA_API void pprofdelta_heap_resync(pprofdelta_heap *heap);
  * otherwise. Calls mmap and read only. Fast if nothing changed. Waits for a write that is under
  * way. */
 PPROFDELTA_API void pprofdelta_heap_note_mappings(pprofdelta_heap *heap);
-
-/* The age that a profile has for what ended so many windows after the one in which it was made: exact up to
- * 15, then rounded down to two significant bits (16, 24, 32, 48, 64, ...). So a stack has few ages. Experimental. */
-static inline uint32_t pprofdelta_heap_age(uint32_t windows)
-{
-    int bits = windows < 16 ? 0 : 30 - __builtin_clz(windows);
-    return windows >> bits << bits;
-}
 
 /* ---------------------------------------------------------------------------------------------
  * The largest sites as text: without allocation, from any place
@@ -547,8 +521,8 @@ PPROFDELTA_API void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork 
 /* An area of the memory that options.pages gave to a tracker, and that outlived the process (a mapping
  * that is shared with a file, for example). */
 typedef struct pprofdelta_heap_area {
-    const void
-        *bytes; /* aligned to 8. They must not change during the call: not a shared mapping */
+    /* Aligned to 8. They must not change during the call: not a shared mapping. */
+    const void *bytes;
     size_t len;
     uint64_t base; /* the address that the first byte had, a multiple of 8 */
 } pprofdelta_heap_area;
@@ -573,9 +547,7 @@ typedef struct pprofdelta_heap_remains {
  * new tracker must not track. E_STATE (damaged, cut, or of another version or build of the library),
  * E_MEMORY, E_USAGE. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_recover(const pprofdelta_heap_remains *remains,
-                                                         const pprofdelta_heap_options *options,
-                                                         pprofdelta_heap **out,
-                                                         pprofdelta_error *err);
+    const pprofdelta_heap_options *options, pprofdelta_heap **out, pprofdelta_error *err);
 
 /* ---------------------------------------------------------------------------------------------
  * What a tracker knows of itself
@@ -589,35 +561,32 @@ typedef struct pprofdelta_heap_stats {
     int64_t inuse_objects, inuse_bytes; /* now: the estimates */
     uint64_t memory;                    /* now: bytes mapped for tracking, without the filter */
     uint64_t tracked, untracked;
-    uint64_t not_tracked;          /* untrack calls for pointers that the filter let through */
-    uint64_t replaced;             /* tracked again without an untrack before */
-    uint64_t cut;                  /* stacks deeper than max_depth */
-    uint64_t dropped_live;         /* not tracked: max_live */
-    uint64_t dropped_sites;        /* not tracked: max_sites */
-    uint64_t dropped_memory;       /* not tracked: max_memory, or no pages */
+    uint64_t not_tracked; /* untrack calls for pointers that the filter let through */
+    uint64_t replaced;    /* tracked again without an untrack before */
+    uint64_t cut;         /* stacks deeper than max_depth */
+    /* Not tracked: max_live, max_sites, and max_memory or no pages. */
+    uint64_t dropped_live, dropped_sites, dropped_memory;
     uint64_t dropped_deferred;     /* not deferred: max_deferred */
     uint64_t completed, cancelled; /* deferred allocations */
-    uint64_t swept;                /* untracked by a sweep */
     uint64_t forgotten;            /* sites with nothing in use that were removed to make room */
     uint64_t batches, committed, abandoned, lost;
-    uint64_t resyncs;                 /* epochs after the first */
-    uint64_t epoch, sequence;         /* of the last batch that was begun */
-    uint64_t changed;                 /* now: sites that changed since the last batch was begun */
-    int64_t peak_objects, peak_bytes; /* in use when most bytes were in use */
-    int64_t peak_nanos;               /* when that was, by CLOCK_REALTIME; 0: never */
+    uint64_t resyncs;         /* epochs after the first */
+    uint64_t epoch, sequence; /* of the last batch that was begun */
+    uint64_t changed;         /* now: sites that changed since the last batch was begun */
+    /* When most bytes were in use: what was, and the time, by CLOCK_REALTIME; 0: never. */
+    int64_t peak_objects, peak_bytes, peak_nanos;
     uint64_t dropped_ages; /* ended without an age in the profiles: no room; PPROFDELTA_HEAP_AGES */
     /* Neither tracked nor deferred: an array of the event is NULL and its length is not 0, its weight is
      * below 0, or with it all that was ever tracked would not fit in 64 bits. */
     uint64_t refused;
-    uint64_t
-        left_out; /* of a recovered tracker: stacks, ages and peaks (0 or 1) that were damaged */
+    /* Of a recovered tracker: stacks, ages and peaks (0 or 1) that were damaged. */
+    uint64_t left_out;
+    const pprofdelta_heap_filter *filter; /* options.filter, or the one that the tracker mapped */
 } pprofdelta_heap_stats;
 
 /* E_USAGE if out->size is not set. */
-PPROFDELTA_API pprofdelta_status pprofdelta_heap_describe(pprofdelta_heap *heap,
-                                                          pprofdelta_heap_stats *out);
+PPROFDELTA_API pprofdelta_status pprofdelta_heap_describe(
+    pprofdelta_heap *heap, pprofdelta_heap_stats *out);
 
-#ifdef __cplusplus
-}
-#endif
+PPROFDELTA_END
 #endif

@@ -13,9 +13,7 @@
 
 #include "pprofdelta.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PPROFDELTA_BEGIN
 
 /* What a valid profile has. */
 typedef struct pprofdelta_census {
@@ -58,31 +56,27 @@ typedef struct pprofdelta_profile pprofdelta_profile;
  * conversion makes more than 512 times the bytes of the inflated request and 64 MiB, or takes more
  * than max_memory. */
 PPROFDELTA_API pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
-                                                         const pprofdelta_allocator *allocator,
-                                                         const void *bytes, size_t len,
-                                                         pprofdelta_profile **out,
-                                                         pprofdelta_error *err);
+    const pprofdelta_allocator *allocator, const void *bytes, size_t len, pprofdelta_profile **out,
+    pprofdelta_error *err);
 
 /* Frees the profile, and what was returned of it. profile may be NULL. */
 PPROFDELTA_API void pprofdelta_profile_free(pprofdelta_profile *profile);
 
 /* Sets *out to what the profile has: of a request, what the profile has that is made of it. E_USAGE if
  * out->size is not set. */
-PPROFDELTA_API pprofdelta_status pprofdelta_profile_census(const pprofdelta_profile *profile,
-                                                           pprofdelta_census *out);
+PPROFDELTA_API pprofdelta_status pprofdelta_profile_census(
+    const pprofdelta_profile *profile, pprofdelta_census *out);
 
 /* Sets *out to the inflated bytes of the pprof profile. A text heap profile is converted to an
  * unsampled profile, and an OTLP request to one profile with all its samples. The bytes belong to the
  * profile and are valid until the next call on it, or are those that were opened if they are plain. */
-PPROFDELTA_API pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile,
-                                                          const uint8_t **out, size_t *out_len,
-                                                          pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_profile_bytes(
+    pprofdelta_profile *profile, const uint8_t **out, size_t *out_len, pprofdelta_error *err);
 
 /* Writes the profile again in the compact form: all samples with their values, in their order, and
  * only what they use. The stamp stays. For profiles whose tables the caller has changed. */
-PPROFDELTA_API pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
-                                                            const pprofdelta_sink *sink,
-                                                            pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_profile_rewrite(
+    pprofdelta_profile *profile, const pprofdelta_sink *sink, pprofdelta_error *err);
 
 /* The kind of a file. */
 typedef enum pprofdelta_file_kind {
@@ -97,15 +91,12 @@ typedef enum pprofdelta_file_kind {
     PPROFDELTA_FILE_ARROW        /* a table in Arrow's IPC file format */
 } pprofdelta_file_kind;
 
-/* Guesses the kind of a file from head[0..len): the whole file, or its first 64 KiB. They may be
+/* Finds the kind of a file from head[0..len): the whole file, or its first 64 KiB. They may be
  * compressed (gzip or zstd). *name is a static noun with its article ("a zip archive"). Compressed
  * data that cannot be inflated is PPROFDELTA_FILE_UNKNOWN. Returns E_LIMIT if a zstd frame needs a
  * window of more than PPROFDELTA_DEFAULT_MAX_MEMORY. */
 PPROFDELTA_API pprofdelta_status pprofdelta_identify(const void *head, size_t len,
-                                                     pprofdelta_file_kind *kind, const char **name,
-                                                     pprofdelta_error *err);
+    pprofdelta_file_kind *kind, const char **name, pprofdelta_error *err);
 
-#ifdef __cplusplus
-}
-#endif
+PPROFDELTA_END
 #endif

@@ -19,14 +19,10 @@
  *     }
  *     pprofdelta_recorder_free(r);
  *
- * The builder takes finished samples (of a CPU sampler, of exceptions). Any thread puts a sample
- * together, piece by piece, and adds it:
+ * The builder takes finished samples (of a CPU sampler, of exceptions), from any thread:
  *
- *     pprofdelta_sample *s = pprofdelta_sample_start(b);
- *     pprofdelta_sample_push_frame(s, &frame, 0);             // the leaf first
- *     pprofdelta_sample_push_value(s, 0, 1);
- *     pprofdelta_sample_push_label(s, &label);
- *     pprofdelta_sample_add(s, NULL);                         // or pprofdelta_sample_discard(s)
+ *     pprofdelta_sample sample = {.frames = frames, .frames_len = len, .values = values};
+ *     pprofdelta_builder_add(b, &sample, NULL);
  *
  * One thread writes what was added:
  *
@@ -45,9 +41,7 @@
 
 #include "pprofdelta.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PPROFDELTA_BEGIN
 
 /* ---------------------------------------------------------------------------------------------
  * Value types and flags
@@ -119,12 +113,7 @@ typedef struct pprofdelta_recorder_options {
     uint64_t id; /* of the series of windows, for the stamp; 0: a random one */
 } pprofdelta_recorder_options;
 
-#define PPROFDELTA_RECORDER_OPTIONS_INIT                                                           \
-    {                                                                                              \
-        sizeof(pprofdelta_recorder_options), 0, PPROFDELTA_KIND_HEAP, PPROFDELTA_ON_RESET_AUTO,    \
-            PPROFDELTA_FIRST_FULL, PPROFDELTA_GZIP, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL,   \
-            0, PPROFDELTA_PPROF, NULL, 0, 0                                                        \
-    }
+#define PPROFDELTA_RECORDER_OPTIONS_INIT PPROFDELTA_SIZED(pprofdelta_recorder_options)
 
 /* ---------------------------------------------------------------------------------------------
  * The recorder: windows
@@ -178,34 +167,29 @@ typedef struct pprofdelta_recorder pprofdelta_recorder;
 /* Makes an empty recorder. options and allocator may be NULL for the defaults. A recorder is used
  * by one thread at a time, which need not be always the same. */
 PPROFDELTA_API pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *options,
-                                                         const pprofdelta_allocator *allocator,
-                                                         pprofdelta_recorder **out,
-                                                         pprofdelta_error *err);
+    const pprofdelta_allocator *allocator, pprofdelta_recorder **out, pprofdelta_error *err);
 
 /* Frees the recorder. recorder may be NULL. */
 PPROFDELTA_API void pprofdelta_recorder_free(pprofdelta_recorder *recorder);
 
 /* Begins a window. how may be NULL for zeros. End each window with commit or abandon. E_USAGE if a
  * window is under way, or while a sink of this recorder is being called. */
-PPROFDELTA_API pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *recorder,
-                                                           const pprofdelta_recording *how,
-                                                           pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_recorder_begin(
+    pprofdelta_recorder *recorder, const pprofdelta_recording *how, pprofdelta_error *err);
 
-/* Adds a record to the window. Give every record that there is, also those that did not change.
+/* Adds a record to the window. Give every record that there is, also those that did not change: they
+ * cost little (see Memory in pprofdelta_record(3)).
  * Records with equal stacks (without the leading frames that are hidden), block sizes and labels
  * are added up. Records whose values are all 0 are ignored. After a failure the window can only be
  * abandoned, since a window without that record would be wrong. */
-PPROFDELTA_API pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *recorder,
-                                                         const pprofdelta_record *record,
-                                                         pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_recorder_add(
+    pprofdelta_recorder *recorder, const pprofdelta_record *record, pprofdelta_error *err);
 
 /* Writes the delta of the window to the sink. report may be NULL. Its sums are of the raw values,
  * before unsampling. It may be called again, after a failure and after a success, until the window
  * is committed or abandoned; it then writes the same profile. */
 PPROFDELTA_API pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *recorder,
-                                                           const pprofdelta_sink *sink,
-                                                           pprofdelta_report *report,
-                                                           pprofdelta_error *err);
+    const pprofdelta_sink *sink, pprofdelta_report *report, pprofdelta_error *err);
 
 /* The profile has arrived: the next window begins where this one ended. E_USAGE unless the last write
  * of the window succeeded, and while a sink of this recorder is being called. */
@@ -218,7 +202,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder 
 PPROFDELTA_API void pprofdelta_recorder_abandon(pprofdelta_recorder *recorder);
 
 /* ---------------------------------------------------------------------------------------------
- * The builder. Experimental
+ * The builder
  * ------------------------------------------------------------------------------------------ */
 
 /* Begin with PPROFDELTA_BUILDER_OPTIONS_INIT. Strings and arrays are copied. types is required. */
@@ -227,8 +211,8 @@ typedef struct pprofdelta_builder_options {
     unsigned flags; /* PPROFDELTA_NO_STAMP */
     pprofdelta_compression compression;
     int level;
-    /* Bytes for each of these: the samples that were added, the window, a sample that is being put
-     * together, and the output. 0: PPROFDELTA_DEFAULT_MAX_MEMORY. */
+    /* Bytes for each of these: the samples that were added, the window, a sample that is being
+     * added, and the output. 0: PPROFDELTA_DEFAULT_MAX_MEMORY. */
     uint64_t max_memory;
     const pprofdelta_value_type *types;
     size_t types_len;
@@ -244,65 +228,39 @@ typedef struct pprofdelta_builder_options {
     uint64_t id;
 } pprofdelta_builder_options;
 
-#define PPROFDELTA_BUILDER_OPTIONS_INIT                                                            \
-    {                                                                                              \
-        sizeof(pprofdelta_builder_options), 0, PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, NULL, 0,      \
-            NULL, PPROFDELTA_PPROF, NULL, 0, 0                                                     \
-    }
+#define PPROFDELTA_BUILDER_OPTIONS_INIT PPROFDELTA_SIZED(pprofdelta_builder_options)
 
 typedef struct pprofdelta_builder pprofdelta_builder;
 
-/* A sample that is being put together. Any number of samples may be put together at once, on one
- * thread or many; a second one may be started before the first is added. One sample is used by one
- * thread at a time. */
-typedef struct pprofdelta_sample pprofdelta_sample;
-
 /* Makes an empty builder. The allocator must be safe to call from every thread that uses the
- * builder. The functions below may be called by any thread at any time, with these exceptions: one
- * sample is used by one thread at a time, windows by one thread at a time, and
- * pprofdelta_builder_free only if no thread uses the builder. */
+ * builder. pprofdelta_builder_add may be called by any thread at any time, the functions of windows by
+ * one thread at a time, and pprofdelta_builder_free only if no thread uses the builder. */
 PPROFDELTA_API pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *options,
-                                                        const pprofdelta_allocator *allocator,
-                                                        pprofdelta_builder **out,
-                                                        pprofdelta_error *err);
+    const pprofdelta_allocator *allocator, pprofdelta_builder **out, pprofdelta_error *err);
 
 /* Frees the builder and all its samples. builder may be NULL. */
 PPROFDELTA_API void pprofdelta_builder_free(pprofdelta_builder *builder);
 
 /* ---- samples -------------------------------------------------------------------------------- */
 
-/* Starts a sample. Returns NULL if memory is short. The functions below accept NULL and then return
- * E_MEMORY, so it is enough to look at what pprofdelta_sample_add returns. */
-PPROFDELTA_API pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *builder);
+/* A sample. Everything is copied. */
+typedef struct pprofdelta_sample {
+    const pprofdelta_frame *frames; /* the leaf first */
+    /* Of the frames; NULL: 0 for each. A frame is identified by its line, and by its address if that is
+     * not 0. A builder has no mappings, so an address has a meaning in this process only. */
+    const uint64_t *addresses;
+    size_t frames_len;
+    const int64_t *values; /* one for each type */
+    const pprofdelta_label *labels;
+    size_t labels_len;
+} pprofdelta_sample;
 
-/* The push functions copy what they are given. If one fails, all later pushes to this sample do
- * nothing and return the same status, and so does pprofdelta_sample_add, which then adds
- * nothing. */
-
-/* Pushes a frame; the leaf comes first. The frame is identified by its line, and by its address if that
- * is not 0. A builder has no mappings, so an address has a meaning in this process only. Use 0 if
- * profiles of several processes are put together. */
-PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *sample,
-                                                              const pprofdelta_frame *frame,
-                                                              uint64_t address);
-
-/* Adds to the value of options.types[type]. Values that nothing was added to are 0. E_LIMIT if the sum
- * does not fit in 64 bits. */
-PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_value(pprofdelta_sample *sample,
-                                                              size_t type, int64_t value);
-
-PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_label(pprofdelta_sample *sample,
-                                                              const pprofdelta_label *label);
-
-/* Ends the sample and adds it to the next window. Equal samples are added up; one whose sum does not fit
- * in 64 bits is left out (samples_lost). A sample whose values are all 0 is left out. E_MEMORY or E_LIMIT:
- * there is no room for the samples that were added before, and this one is not added. Never waits: neither
- * for a window nor for another sample. */
-PPROFDELTA_API pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *sample,
-                                                       pprofdelta_error *err);
-
-/* Ends the sample without adding it. sample may be NULL. */
-PPROFDELTA_API void pprofdelta_sample_discard(pprofdelta_sample *sample);
+/* Adds a sample to the next window. Equal samples are added up; one whose sum does not fit in 64 bits is
+ * left out (samples_lost). A sample whose values are all 0 is left out. E_MEMORY or E_LIMIT: there is no room
+ * for it, or for the samples that were added before, and this one is not added. Never waits: neither for a
+ * window nor for another sample. A function of the allocator, or a signal handler, may add one, too. */
+PPROFDELTA_API pprofdelta_status pprofdelta_builder_add(
+    pprofdelta_builder *builder, const pprofdelta_sample *sample, pprofdelta_error *err);
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
@@ -326,17 +284,15 @@ typedef struct pprofdelta_builder_report {
 /* Begins a window with all samples that were added up to now. Later samples go into the next
  * window, and so do those that max_memory has no room for. If it fails with E_MEMORY or E_LIMIT, no
  * window is begun and all samples stay for the next one. E_USAGE if a window is under way. */
-PPROFDELTA_API pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *builder,
-                                                          pprofdelta_error *err);
+PPROFDELTA_API pprofdelta_status pprofdelta_builder_begin(
+    pprofdelta_builder *builder, pprofdelta_error *err);
 
 /* Writes the window to the sink. report may be NULL. It may be called again, after a failure and
  * after a success, until the window is committed or abandoned; it then writes the same profile. The
  * profile has a stamp like a delta, so that no delta is made of it. E_USAGE without a window or a
  * sink, or while a sink of this builder is being called. */
 PPROFDELTA_API pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *builder,
-                                                          const pprofdelta_sink *sink,
-                                                          pprofdelta_builder_report *report,
-                                                          pprofdelta_error *err);
+    const pprofdelta_sink *sink, pprofdelta_builder_report *report, pprofdelta_error *err);
 
 /* The profile has arrived: its samples are forgotten. E_USAGE unless the last write of the window
  * succeeded, and while a sink of this builder is being called. */
@@ -351,11 +307,9 @@ PPROFDELTA_API void pprofdelta_builder_abandon(pprofdelta_builder *builder);
 
 /* See pprofdelta_fork. The builder of the child is empty, with its own pid and a random id, and its
  * windows are numbered from 1. Samples that were added in the parent are written by the parent only.
- * A sample that was started in the parent is discarded when the child adds it. PREPARE may wait for a
- * window function on another thread, but never for a sink. PPROFDELTA_FORK_LOST is as CHILD. */
+ * PREPARE may wait for a window function on another thread, but never for a sink. PPROFDELTA_FORK_LOST is as
+ * CHILD. */
 PPROFDELTA_API void pprofdelta_builder_fork(pprofdelta_builder *builder, pprofdelta_fork step);
 
-#ifdef __cplusplus
-}
-#endif
+PPROFDELTA_END
 #endif

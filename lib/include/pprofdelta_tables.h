@@ -18,7 +18,7 @@
  *     pprofdelta_sink sink = {.tables = take, .cookie = &mine};
  *
  * Ownership
- *   - The library releases what was not moved when `tables` has returned, whatever it returned.
+ *   - The library releases what was not moved when the next profile is written, or when the object is freed.
  *   - What was moved is the caller's until the caller calls its release. It stays valid after the object
  *     that made it was freed. Different threads may release different tables at the same time.
  *   - Its memory was allocated with the allocator of the object, which must still work then; NULL is malloc.
@@ -72,9 +72,7 @@
 
 #include "pprofdelta_common.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PPROFDELTA_BEGIN
 
 /* The Arrow C data interface, which does not change. Another header may have it, too. */
 #ifndef ARROW_C_DATA_INTERFACE
@@ -112,7 +110,5 @@ typedef struct pprofdelta_tables {
     pprofdelta_table samples, stacks, locations, functions;
 } pprofdelta_tables;
 
-#ifdef __cplusplus
-}
-#endif
+PPROFDELTA_END
 #endif

@@ -24,20 +24,24 @@ static pd_verdict compare(const pd_window *w)
     return verdict;
 }
 
+/* What the last window had of a counter in an entry. */
+static int64_t mass_of(const pd_ledger *ledger, size_t entry, size_t counter)
+{
+    int64_t mass = pd_ledger_base(ledger, entry)[counter];
+    return pd_ledger_is_living(ledger, entry) && mass > 0 ? mass : 0;
+}
+
 /* Returns whether a counter lost at least half of its mass: by entries of the last window that
  * vanished, and by counters that decreased. */
 static bool lost_half(const pd_window *w, size_t counter)
 {
-    const pd_ledger *ledger = w->ledger;
     pprofdelta_sum before = {0, 0}, lost = {0, 0};
-    for (size_t entry = 0; entry < ledger->committed; entry++) {
-        int64_t mass = pd_ledger_base(ledger, entry)[counter];
-        if (!pd_ledger_is_living(ledger, entry) || mass <= 0)
-            continue;
+    for (size_t entry = 0; entry < w->ledger->committed; entry++) {
+        int64_t mass = mass_of(w->ledger, entry, counter);
         const int64_t *values = pd_window_counters(w, entry);
         int64_t value = values ? values[counter] : 0;
         pd_sum_add(&before, mass);
-        if (value < mass)
+        if (mass && value < mass)
             pd_sum_add_unsigned(&lost, (uint64_t)mass - (uint64_t)value);
     }
     return (before.lo | (uint64_t)before.hi) && pd_sum_at_least(pd_sum_plus(lost, lost), before);
@@ -49,6 +53,30 @@ static bool any_lost_half(const pd_window *w)
         if (lost_half(w, i))
             return true;
     return false;
+}
+
+void pd_reset_watch_begin(pd_reset_watch *watch, const pd_ledger *ledger)
+{
+    for (size_t i = 0; i < ledger->counters; i++) {
+        pprofdelta_sum mass = {0, 0};
+        for (size_t entry = 0; entry < ledger->committed; entry++)
+            pd_sum_add(&mass, mass_of(ledger, entry, i));
+        watch->to_find[i] = mass.hi ? PD_RESET_NEVER : mass.lo / 2 + (mass.lo != 0);
+    }
+}
+
+bool pd_reset_watch_add(pd_reset_watch *watch, const pd_ledger *ledger, size_t entry,
+                        const int64_t *values)
+{
+    uint64_t left = 0;
+    for (size_t i = 0; i < ledger->counters; i++) {
+        int64_t mass = mass_of(ledger, entry, i), found = values[i] < mass ? values[i] : mass;
+        uint64_t *to_find = &watch->to_find[i];
+        if (found > 0 && *to_find != PD_RESET_NEVER)
+            *to_find -= (uint64_t)found < *to_find ? (uint64_t)found : *to_find;
+        left |= *to_find;
+    }
+    return left != 0;
 }
 
 static bool has_started_since(const pd_reset_facts *facts)

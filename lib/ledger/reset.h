@@ -42,6 +42,21 @@ typedef struct pd_verdict {
  * attempt, if there is one. Changes nothing. */
 pd_verdict pd_reset_judge(const pd_window *window, const pd_reset_facts *facts);
 
+/* While a window is filled: how much of each counter is still to be found again before more than half of its
+ * mass was. Then it has not lost half, unless a sample comes again with a counter below zero. */
+typedef struct pd_reset_watch {
+    uint64_t to_find[PPROFDELTA_MAX_TYPES];
+} pd_reset_watch;
+
+#define PD_RESET_NEVER UINT64_MAX /* the mass does not fit in 64 bits */
+
+/* For a ledger without an open attempt. */
+void pd_reset_watch_begin(pd_reset_watch *watch, const pd_ledger *ledger);
+
+/* A sample was added, the first one of its entry. Returns whether a counter may still have lost half. */
+bool pd_reset_watch_add(pd_reset_watch *watch, const pd_ledger *ledger, size_t entry,
+                        const int64_t *values);
+
 /* Has anything been counted since the ledger's base, whatever the open attempt had? */
 bool pd_reset_has_growth(const pd_window *window);
 

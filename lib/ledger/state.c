@@ -33,8 +33,8 @@ typedef struct stream {
 static void refuse(stream *s, const char *field, uint64_t element, const char *why)
 {
     if (!s->status)
-        s->status = pd_fail(s->err, PPROFDELTA_E_STATE, "state", field, element, s->off + s->at,
-                            "the state is damaged: %s", why);
+        s->status = pd_fail(s->err, PPROFDELTA_E_STATE, PPROFDELTA_STAGE_STATE, field, element,
+                            s->off + s->at, "the state is damaged: %s", why);
 }
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
@@ -47,8 +47,8 @@ static void read_chunk(stream *s, size_t need)
         size_t room = CHUNK - s->len;
         got = 0;
         if (s->source->read(s->source->cookie, s->chunk + s->len, room, &got) || got > room)
-            s->status = pd_fail(s->err, PPROFDELTA_E_SOURCE, "state", NULL, PPROFDELTA_NOWHERE,
-                                s->off + s->len, "the source failed");
+            s->status = pd_fail(s->err, PPROFDELTA_E_SOURCE, PPROFDELTA_STAGE_STATE, NULL,
+                                PPROFDELTA_NOWHERE, s->off + s->len, "the source failed");
         else
             s->len += got;
     }
@@ -60,8 +60,8 @@ static void turn(stream *s, size_t need)
     XXH3_128bits_update(&s->sum, s->chunk, s->at);
     if (s->sink) {
         if (s->sink->write(s->sink->cookie, s->chunk, s->at))
-            s->status =
-                PD_FAIL(s->err, PPROFDELTA_E_SINK, "state", NULL, "the sink refused the state");
+            s->status = PD_FAIL(s->err, PPROFDELTA_E_SINK, PPROFDELTA_STAGE_STATE, NULL,
+                                "the sink refused the state");
     } else {
         s->len -= s->at;
         memmove(s->chunk, s->chunk + s->at, s->len);
@@ -166,8 +166,8 @@ static pd_key pass_key(stream *s, pd_key key)
 static void pass_text(stream *s, pd_buffer *text, size_t *at, size_t *len)
 {
     if (s->sink && *len > PD_STATE_TEXT_MAX && !s->status)
-        s->status =
-            PD_FAIL(s->err, PPROFDELTA_E_LIMIT, "state", NULL, "a name is too long for a state");
+        s->status = PD_FAIL(s->err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_STATE, NULL,
+                            "a name is too long for a state");
     *len = (size_t)pass_number(s, *len, PD_STATE_TEXT_MAX, "text");
     if (s->source && !s->status) {
         s->status = pd_buffer_room(s->mem, text, *len + 1, s->err);
@@ -396,7 +396,7 @@ static void check_format(stream *s, uint64_t format)
     bool is_newer = format > PD_STATE_FORMAT;
     s->status = pd_because(
         s->err, is_newer ? PPROFDELTA_REASON_NEWER_STATE : PPROFDELTA_REASON_NONE,
-        pd_fail(s->err, PPROFDELTA_E_STATE, "state", "format", PPROFDELTA_NOWHERE,
+        pd_fail(s->err, PPROFDELTA_E_STATE, PPROFDELTA_STAGE_STATE, "format", PPROFDELTA_NOWHERE,
                 PD_STATE_MAGIC_LEN,
                 "the state was written by %s pprofdelta (format %" PRIu64 "; this one knows %d)%s",
                 is_newer ? "a newer" : "an older", format, PD_STATE_FORMAT,
@@ -411,8 +411,8 @@ static void pass_intro(stream *s)
     if (s->source && !s->status && memcmp(s->chunk, magic, len) != 0)
         s->status =
             pd_because(s->err, PPROFDELTA_REASON_NOT_A_STATE,
-                       pd_fail(s->err, PPROFDELTA_E_STATE, "state", NULL, PPROFDELTA_NOWHERE, 0,
-                               "this is not a state that pprofdelta wrote"));
+                       pd_fail(s->err, PPROFDELTA_E_STATE, PPROFDELTA_STAGE_STATE, NULL,
+                               PPROFDELTA_NOWHERE, 0, "this is not a state that pprofdelta wrote"));
     pass_bytes(s, magic, sizeof magic);
     check_format(s, pass_number(s, PD_STATE_FORMAT, UINT64_MAX, "format"));
 }

@@ -123,7 +123,7 @@ void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len)
 pprofdelta_status pd_tally_refuse(const pd_schema *schema, size_t slot, const char *what,
                                   pprofdelta_error *err)
 {
-    return PD_FAIL(err, PPROFDELTA_E_VERIFY, "delta", "sample.value",
+    return PD_FAIL(err, PPROFDELTA_E_VERIFY, PPROFDELTA_STAGE_DELTA, "sample.value",
                    "the sums of %s do not add up: %s; this is a bug",
                    (const char *)schema->text.ptr + schema->names[slot].type, what);
 }
@@ -166,5 +166,6 @@ void pd_tally_report(const pd_tally *tally, const pd_window *w, const pd_stretch
         .attempt = stretch->attempt,
         .types = out,
         .types_len = columns->len,
+        .types_stride = sizeof *out,
     };
 }

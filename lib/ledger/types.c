@@ -14,16 +14,18 @@ static bool rule_names(const char *rule, const pd_type_name *name)
            pd_bytes_equal(name->unit, pd_bytes_behind(text, type.len + 1));
 }
 
-/* Type names for a message: "a/b, c/d", truncated with "...". */
+/* Type names for a message: "a/b, c/d", truncated with "...". A message has room for one list, or two short ones. */
+enum { LIST = 340, SHORT_LIST = 180 };
+
 typedef struct listing {
-    char text[400];
-    size_t len;
+    char text[LIST];
+    size_t len, most;
     bool is_full;
 } listing;
 
 static void list_name(listing *l, const pd_type_name *name)
 {
-    const size_t most = sizeof l->text, type_len = name->type.len, unit_len = name->unit.len;
+    const size_t most = l->most, type_len = name->type.len, unit_len = name->unit.len;
     if (l->is_full)
         return;
     int len = snprintf(l->text + l->len, most - l->len, "%s%.*s/%.*s", l->len ? ", " : "",
@@ -35,9 +37,9 @@ static void list_name(listing *l, const pd_type_name *name)
         memcpy(l->text + most - sizeof "...", "...", sizeof "...");
 }
 
-static listing list_names(const pd_type_name *names, size_t len)
+static listing list_names(const pd_type_name *names, size_t len, size_t most)
 {
-    listing l = {.len = 0};
+    listing l = {.most = most};
     for (size_t i = 0; i < len; i++)
         list_name(&l, &names[i]);
     return l;
@@ -57,9 +59,9 @@ static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_t
             }
         }
         if (!found)
-            return PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
+            return PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type",
                            "no value type is named \"%.200s\"; there are: %s", rule,
-                           list_names(names, len).text);
+                           list_names(names, len, LIST).text);
         at += strlen(rule) + 1;
     }
     return PPROFDELTA_OK;
@@ -103,10 +105,10 @@ static pprofdelta_status refuse_gauges(const pd_type_name *names, size_t len, pp
 {
     return pd_because(
         err, PPROFDELTA_REASON_NO_COUNTER,
-        PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
+        PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type",
                 "none of its value types is known as a counter, so there is nothing to "
                 "subtract; there are: %s",
-                list_names(names, len).text));
+                list_names(names, len, LIST).text));
 }
 
 pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,
@@ -178,7 +180,7 @@ pprofdelta_status pd_types_classify_cumulative(pd_type_name *names, size_t len,
     PD_TRY(mark_counters(names, len, rules, err));
     const instant_type *kind = kind_of(names, len, period);
     if (kind)
-        return PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "sample_type",
+        return PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, PPROFDELTA_STAGE_DELTA, "sample_type",
                        "this is a %s profile (%s/%s), which is not cumulative: it holds %s",
                        kind->profile, kind->type, kind->unit,
                        kind->is_of_a_time ? "the samples of a limited time"
@@ -229,15 +231,15 @@ static bool are_equal(const pd_type_name *a, pd_type_name b)
 static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_name *names,
                                       size_t len, pprofdelta_error *err)
 {
-    listing before = {.len = 0};
+    listing before = {.most = SHORT_LIST};
     for (size_t i = 0; i < schema->len; i++) {
         pd_type_name name = name_of(schema, i);
         list_name(&before, &name);
     }
     return pd_because(err, PPROFDELTA_REASON_OTHER_TYPES,
-                      PD_FAIL(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
+                      PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type",
                               "the value types differ: prev has %s; cur has %s", before.text,
-                              list_names(names, len).text));
+                              list_names(names, len, SHORT_LIST).text));
 }
 
 pprofdelta_status pd_schema_match(const pd_schema *schema, const pd_type_name *names, size_t len,
@@ -266,10 +268,11 @@ pprofdelta_status pd_schema_agree(const pd_schema *schema, const pd_type_name *n
         bool was_counter = columns->slot[i] < schema->counters;
         if (names[i].is_counter == was_counter)
             continue;
-        listing name = list_names(&names[i], 1);
+        listing name = list_names(&names[i], 1, SHORT_LIST);
         return pd_because(
             err, PPROFDELTA_REASON_OTHER_OPTIONS,
-            pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", i, PPROFDELTA_NOWHERE,
+            pd_fail(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type", i,
+                    PPROFDELTA_NOWHERE,
                     "%s is a %s now and was a %s before: the options name other types than "
                     "they did when the last window was remembered",
                     name.text, was_counter ? "gauge" : "counter",

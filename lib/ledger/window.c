@@ -21,8 +21,8 @@ static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
 static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pprofdelta_error *err)
 {
     if (need > PD_KEYMAP_MAX)
-        return PD_FAIL(err, PPROFDELTA_E_LIMIT, "delta", "sample", "more than %u samples",
-                       PD_KEYMAP_MAX);
+        return PD_FAIL(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_DELTA, "sample",
+                       "more than %u samples", PD_KEYMAP_MAX);
     PD_TRY(PD_RESERVE(mem, w->entry, need, err));
     PD_TRY(PD_RESERVE(mem, w->origin, need, err));
     PD_TRY(PD_RESERVE(mem, w->values, pd_mem_times(need, w->stride), err));
@@ -86,20 +86,32 @@ void pd_window_lift(pd_window *w)
     }
 }
 
+/* There is room. */
+static void add_late_row(pd_window *w, uint32_t entry)
+{
+    const int64_t *base = pd_ledger_base(w->ledger, entry);
+    int64_t *late = pd_window_add_row(w, entry, w->place[entry]);
+    for (size_t i = 0; i < w->stride; i++)
+        late[i] = i < w->ledger->counters ? base[i] : 0;
+    w->unchanged--;
+    w->is_late = true;
+}
+
+pprofdelta_status pd_window_add_unchanged(pd_window *w, pd_mem *mem, pprofdelta_error *err)
+{
+    PD_TRY(reserve_rows(w, mem, w->len + w->unchanged, err));
+    for (uint32_t entry = 0; w->unchanged; entry++)
+        if (pd_window_row_of(w, entry) == PD_ROW_UNCHANGED)
+            add_late_row(w, entry);
+    return PPROFDELTA_OK;
+}
+
 pprofdelta_status pd_window_add_again(pd_window *w, uint32_t entry, uint64_t origin,
                                       const int64_t *values, pprofdelta_error *err)
 {
-    uint32_t row = pd_window_row_of(w, entry);
-    if (row == PD_ROW_UNCHANGED) {
-        const int64_t *base = pd_ledger_base(w->ledger, entry);
-        int64_t *late = pd_window_add_row(w, entry, w->place[entry]);
-        for (size_t i = 0; i < w->stride; i++)
-            late[i] = i < w->ledger->counters ? base[i] : 0;
-        row = pd_window_row_of(w, entry);
-        w->unchanged--;
-        w->is_late = true;
-    }
-    if (!pd_values_add(pd_window_values(w, row), values, w->stride))
+    if (pd_window_row_of(w, entry) == PD_ROW_UNCHANGED)
+        add_late_row(w, entry);
+    if (!pd_values_add(pd_window_values(w, pd_window_row_of(w, entry)), values, w->stride))
         return pd_no_fit(err, origin, PD_SUM_FITS_NOT);
     w->duplicates++;
     return PPROFDELTA_OK;

@@ -16,7 +16,7 @@
  * A sample is unchanged if its counters are those of the ledger and its gauges are 0. Most samples
  * of most profiles are, and none of them is in the output. A door can leave out their rows. If such a
  * sample comes again, its row is made late, and the rows are put in order when all are there. In a restart
- * all rows are needed: the door then fills the window again. */
+ * all rows are needed: the door makes the others late, too, or fills the window again. */
 #ifndef PD_LEDGER_WINDOW_H
 #define PD_LEDGER_WINDOW_H
 
@@ -94,6 +94,9 @@ static inline bool pd_window_is_unchanged(const pd_window *w, size_t entry, cons
 
 /* Makes room for one more entry in the ledger and one more row in the window. */
 pprofdelta_status pd_window_grow(pd_window *window, pd_mem *mem, pprofdelta_error *err);
+
+/* Gives each unchanged sample a row. These rows are late. */
+pprofdelta_status pd_window_add_unchanged(pd_window *window, pd_mem *mem, pprofdelta_error *err);
 
 /* If an attempt is open and the window is no restart: gives each counter at least the value that it
  * had in the attempt, which may have arrived. */

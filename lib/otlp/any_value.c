@@ -40,78 +40,142 @@ static const pd_field_row key_value_fields[] = {
 const pd_rows pd_any_value_rows = PD_ROWS(NULL, any_value_fields);
 const pd_rows pd_key_value_rows = PD_ROWS(NULL, key_value_fields);
 
-/* ---- checks ------------------------------------------------------------------------------- */
+/* ---- the walk ----------------------------------------------------------------------------- */
+
+static size_t len_of(const pd_buffer *out)
+{
+    return out ? out->len : 0;
+}
+
+/* Makes a field of what is in *out, if there is one, from this offset on. */
+static void wrap_copy(pd_request *r, pd_buffer *out, size_t from, uint32_t number)
+{
+    uint8_t intro[2 * PD_VARINT_MAX], *end = pd_varint_encode(intro, number << 3 | PD_WIRE_BYTES);
+    size_t len = len_of(out) - from;
+    size_t size = (size_t)(pd_varint_encode(end, len) - intro);
+    if (!out || !pd_write_room(&r->parse.writer, out, size))
+        return;
+    memmove(out->ptr + from + size, out->ptr + from, len);
+    memcpy(out->ptr + from, intro, size);
+    out->len += size;
+}
+
+static void copy_text(pd_request *r, pd_buffer *out, uint32_t number, pd_bytes text)
+{
+    pd_request_spend(r, text.len);
+    if (!r->parse.status)
+        pd_write_bytes(&r->parse.writer, out, number, text.ptr, text.len);
+}
+
+static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
+{
+    if (f->number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
+        copy_text(r, out, PD_OTLP_ANY_VALUE_STRING_VALUE, pd_request_string(r, f->value));
+    else if (f->wire == PD_WIRE_BYTES)
+        copy_text(r, out, f->number, pd_reader_bytes(f->body));
+    else if (f->wire == PD_WIRE_FIXED64)
+        pd_write_fixed64(&r->parse.writer, out, f->number, f->value);
+    else
+        pd_write_varint_always(&r->parse.writer, out, f->number, f->value);
+}
 
 /* A KeyValue. The keys are compared by the hash of their text. */
 static void check_key_value(pd_request *r, const char *name, const pd_field *field, pd_keymap *keys)
 {
     const pd_rows rows = PD_ROWS(name, key_value_fields);
-    key_value out = {{NULL, 0}, 0};
-    pd_message message = {pd_parse_body(&r->parse, name, field), &rows, &out};
+    const pd_dictionary *d = &r->dictionary;
+    key_value pair = {{NULL, 0}, 0};
+    pd_message message = {pd_parse_body(&r->parse, name, field), &rows, &pair};
     pd_field f;
     for (size_t values = 0; pd_request_next(r, &message, &f); values++) {
         if (values)
             PD_REQUEST_FAIL(r, name, f.start, "an attribute with two values");
-        pd_any_value_check(r, name, pd_parse_body(&r->parse, name, &f));
+        pd_any_value_walk(r, name, pd_parse_body(&r->parse, name, &f), NULL);
     }
-    if (out.index && out.key.len)
+    if (pair.index && pair.key.len)
         PD_REQUEST_FAIL(r, name, field->start, "an attribute with a key and the index of a key");
     if (r->parse.status)
         return;
-    const pd_dictionary *d = &r->dictionary;
-    pd_key hash = out.index /* many may refer to a long string: it was hashed */
-                      ? d->numbers.keys[d->strings[out.index]]
-                      : pd_key_of_bytes(out.key.ptr, out.key.len, 0);
     bool is_new;
-    pd_write_key(&r->parse.writer, keys, hash, &is_new);
+    pd_write_key(&r->parse.writer, keys,
+                 pair.index ? d->numbers.keys[d->strings[pair.index]] /* may be long */
+                            : pd_key_of_bytes(pair.key.ptr, pair.key.len, 0),
+                 &is_new);
     if (!is_new)
         PD_REQUEST_FAIL(r, name, field->start, "the key is there twice");
 }
 
-void pd_key_values_check(pd_request *r, const char *name, pd_reader message, uint32_t number)
+void pd_key_value_copy(pd_request *r, pd_buffer *out, const pd_field *field)
+{
+    pd_key_value pair = pd_key_value_of(r, field->body);
+    size_t from = out->len;
+    copy_text(r, out, PD_OTLP_KEY_VALUE_KEY, pair.key);
+    size_t from_value = out->len;
+    if (pair.value.len)
+        pd_any_value_walk(r, NULL, pd_request_reader(pair.value), out);
+    wrap_copy(r, out, from_value, PD_OTLP_KEY_VALUE_VALUE);
+    wrap_copy(r, out, from, field->number);
+}
+
+void pd_key_values_walk(pd_request *r, const char *name, pd_reader message, uint32_t number,
+                        pd_buffer *out)
 {
     pd_keymap keys = {0};
     pd_field f;
     while (!r->parse.status && pd_reader_find(&message, number, &f))
-        check_key_value(r, name, &f, &keys);
+        if (out)
+            pd_key_value_copy(r, out, &f);
+        else
+            check_key_value(r, name, &f, &keys);
     pd_parse_end(&r->parse, name, &message);
     r->listed += r->depth ? 0 : keys.len;
     pd_keymap_release(&keys, r->parse.mem);
 }
 
-static void check_array(pd_request *r, const char *name, pd_reader array)
+static void walk_array(pd_request *r, const char *name, pd_reader array, pd_buffer *out)
 {
     const pd_rows rows = PD_ROWS(name, array_fields);
     pd_message message = {array, &rows, NULL};
     pd_field f;
-    while (pd_message_next(&r->parse, &message, &f))
-        pd_any_value_check(r, name, pd_parse_body(&r->parse, name, &f));
+    while (pd_message_next(&r->parse, &message, &f)) {
+        size_t from = len_of(out);
+        pd_any_value_walk(r, name, pd_parse_body(&r->parse, name, &f), out);
+        wrap_copy(r, out, from, PD_OTLP_ARRAY_VALUE_VALUES);
+    }
 }
 
-void pd_any_value_check(pd_request *r, const char *name, pd_reader value)
+pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_buffer *out)
 {
     const pd_rows rows = PD_ROWS(name, any_value_fields);
-    any_value out;
-    pd_field f;
-    bool has_value = false;
+    any_value read;
+    pd_bytes known = {NULL, 0};
+    size_t from = len_of(out);
+    pd_field f = {.number = 0};
     if (++r->depth > PD_OTLP_MAX_DEPTH)
         PD_REQUEST_FAIL(r, name, value.at, "values in values, more than %d deep",
                         PD_OTLP_MAX_DEPTH);
     while (!r->parse.status && pd_reader_next(&value, &f)) {
         bool is_known = pd_row_of(&rows, f.number)->kind != PD_FIELD_UNKNOWN;
-        if (is_known && has_value)
+        if (is_known && known.ptr)
             PD_REQUEST_FAIL(r, name, f.start, "an attribute with two values");
-        has_value |= is_known;
-        if (pd_request_field(r, &rows, &f, &out))
-            continue;
-        pd_reader body = pd_parse_body(&r->parse, name, &f);
-        if (f.number == PD_OTLP_ANY_VALUE_ARRAY_VALUE)
-            check_array(r, name, body);
+        if (is_known)
+            known = (pd_bytes){f.start, (size_t)(value.end - f.start)};
+        pd_reader list = f.body;
+        if (!out && !pd_request_field(r, &rows, &f, &read)) /* what is copied was checked */
+            list = pd_parse_body(&r->parse, name, &f);
+        bool is_array = f.number == PD_OTLP_ANY_VALUE_ARRAY_VALUE;
+        if (is_array)
+            walk_array(r, name, list, out);
         else if (f.number == PD_OTLP_ANY_VALUE_KVLIST_VALUE)
-            pd_key_values_check(r, name, body, PD_OTLP_KEY_VALUE_LIST_VALUES);
+            pd_key_values_walk(r, name, list, PD_OTLP_KEY_VALUE_LIST_VALUES, out);
+        else if (is_known && out)
+            copy_field(r, out, &f);
+        if (is_array || f.number == PD_OTLP_ANY_VALUE_KVLIST_VALUE)
+            wrap_copy(r, out, from, f.number);
     }
     pd_parse_end(&r->parse, name, &value);
     r->depth--;
+    return known;
 }
 
 /* ---- reading what was checked --------------------------------------------------------------- */
@@ -127,24 +191,15 @@ static bool find_value(pd_bytes value, pd_field *f)
     return false;
 }
 
-pd_bytes pd_any_value_known(pd_bytes value)
-{
-    pd_field f;
-    if (!find_value(value, &f))
-        return (pd_bytes){NULL, 0};
-    return (pd_bytes){f.start, value.len - (size_t)(f.start - value.ptr)};
-}
-
 pd_key_value pd_key_value_of(pd_request *r, pd_reader body)
 {
-    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_key_value out = {{NULL, 0}, {NULL, 0}};
     pd_field f;
     while (pd_reader_next(&body, &f)) {
         if (f.number == PD_OTLP_KEY_VALUE_KEY)
             out.key = pd_reader_bytes(f.body);
         else if (f.number == PD_OTLP_KEY_VALUE_KEY_STRINDEX && f.value)
-            out.key = strings->entries[f.value];
+            out.key = pd_request_string(r, f.value);
         else if (f.number == PD_OTLP_KEY_VALUE_VALUE)
             out.value = pd_reader_bytes(f.body);
     }
@@ -153,16 +208,11 @@ pd_key_value pd_key_value_of(pd_request *r, pd_reader body)
 
 pd_bytes pd_any_value_text(const pd_request *r, pd_bytes value)
 {
-    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
-    static const uint8_t none[1];
     pd_field f;
-    if (!find_value(value, &f))
-        return (pd_bytes){NULL, 0};
-    if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE)
-        return pd_reader_bytes(f.body);
-    if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
-        return f.value ? strings->entries[f.value] : (pd_bytes){none, 0};
-    return (pd_bytes){NULL, 0};
+    uint32_t number = find_value(value, &f) ? f.number : NOTHING;
+    return number == PD_OTLP_ANY_VALUE_STRING_VALUE            ? pd_reader_bytes(f.body)
+           : number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX ? pd_request_string(r, f.value)
+                                                               : (pd_bytes){NULL, 0};
 }
 
 bool pd_any_value_is_label(const pd_request *r, pd_bytes value, bool has_unit)
@@ -249,16 +299,11 @@ static uint32_t number_of_double(pd_request *r, uint64_t bits)
 
 uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
 {
-    static const char digits[] = "0123456789abcdef";
     r->text.len = 0;
-    for (size_t i = 0; i < bytes.len; i++) {
-        uint8_t *p = pd_write_room(&r->parse.writer, &r->text, 2);
-        if (!p)
-            return 0;
-        *p++ = (uint8_t)digits[bytes.ptr[i] >> 4];
-        *p++ = (uint8_t)digits[bytes.ptr[i] & 15];
-        pd_write_done(&r->text, p);
-    }
+    uint8_t *p = pd_write_room(&r->parse.writer, &r->text, 2 * bytes.len + 1);
+    if (!p)
+        return 0;
+    pd_write_done(&r->text, p + pd_bytes_hex(bytes, (char *)p));
     return pd_request_number(r, (pd_bytes){r->text.ptr, r->text.len});
 }
 
@@ -343,78 +388,4 @@ void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reade
         pd_any_value_label(r, whole, pd_request_number(r, whole), unit, member.value);
     }
     pd_buffer_release(r->parse.mem, &name);
-}
-
-/* ---- copies ------------------------------------------------------------------------------- */
-
-/* Makes a field of what is in *out from this offset on. */
-static void wrap(pd_request *r, pd_buffer *out, size_t from, uint32_t number)
-{
-    uint8_t intro[2 * PD_VARINT_MAX], *end = pd_varint_encode(intro, number << 3 | PD_WIRE_BYTES);
-    size_t len = out->len - from;
-    size_t size = (size_t)(pd_varint_encode(end, len) - intro);
-    if (!pd_write_room(&r->parse.writer, out, size))
-        return;
-    memmove(out->ptr + from + size, out->ptr + from, len);
-    memcpy(out->ptr + from, intro, size);
-    out->len += size;
-}
-
-static void copy_elements(pd_request *r, pd_buffer *out, pd_reader list, bool has_keys)
-{
-    pd_field f;
-    while (!r->parse.status && pd_reader_find(&list, PD_OTLP_ARRAY_VALUE_VALUES, &f)) {
-        size_t from = out->len;
-        if (has_keys) {
-            pd_key_value_copy(r, out, PD_OTLP_KEY_VALUE_LIST_VALUES, f.body);
-            continue;
-        }
-        pd_any_value_copy(r, out, pd_reader_bytes(f.body));
-        wrap(r, out, from, PD_OTLP_ARRAY_VALUE_VALUES);
-    }
-}
-
-void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value)
-{
-    size_t from = out->len;
-    pd_field f;
-    if (!find_value(value, &f))
-        return;
-    pd_bytes body = f.wire == PD_WIRE_BYTES ? pd_reader_bytes(f.body) : (pd_bytes){NULL, 0};
-    switch (f.number) {
-    case PD_OTLP_ANY_VALUE_BOOL_VALUE:
-    case PD_OTLP_ANY_VALUE_INT_VALUE:
-        pd_write_varint_always(&r->parse.writer, out, f.number, f.value);
-        break;
-    case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
-        pd_write_fixed64(&r->parse.writer, out, f.number, f.value);
-        break;
-    case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
-    case PD_OTLP_ANY_VALUE_KVLIST_VALUE:
-        copy_elements(r, out, f.body, f.number == PD_OTLP_ANY_VALUE_KVLIST_VALUE);
-        wrap(r, out, from, f.number);
-        break;
-    case PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX:
-        f.number = PD_OTLP_ANY_VALUE_STRING_VALUE;
-        body = pd_any_value_text(r, value);
-        /* fall through */
-    default:
-        pd_request_spend(r, body.len);
-        if (!r->parse.status)
-            pd_write_bytes(&r->parse.writer, out, f.number, body.ptr, body.len);
-    }
-}
-
-void pd_key_value_copy(pd_request *r, pd_buffer *out, uint32_t number, pd_reader body)
-{
-    pd_key_value pair = pd_key_value_of(r, body);
-    size_t from = out->len;
-    pd_request_spend(r, pair.key.len);
-    if (r->parse.status)
-        return;
-    pd_write_bytes(&r->parse.writer, out, PD_OTLP_KEY_VALUE_KEY, pair.key.ptr, pair.key.len);
-    size_t value = out->len;
-    pd_any_value_copy(r, out, pair.value);
-    wrap(r, out, value, PD_OTLP_KEY_VALUE_VALUE);
-    wrap(r, out, from, number);
 }

@@ -17,11 +17,10 @@ enum { PD_OTLP_MAX_DEPTH = 32 }; /* of values in values */
 /* The fields of a value and of an attribute. The names of their errors are those of the caller. */
 extern const pd_rows pd_any_value_rows, pd_key_value_rows;
 
-/* Checks a value and everything in it. */
-void pd_any_value_check(pd_request *r, const char *name, pd_reader value);
-
-/* What of a checked value is read: from its first known field on. Empty if it has none. */
-pd_bytes pd_any_value_known(pd_bytes value);
+/* Goes over a value and everything in it, and checks it. If out is not NULL, appends a copy of its content,
+ * with the strings in place of their indices. Returns what of it is read: from its known field on; empty if it
+ * has none. */
+pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_buffer *out);
 
 /* Appends the labels of a value to the record in r->part. key_number: that of the key. */
 void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t key_number, uint64_t unit,
@@ -33,9 +32,10 @@ uint32_t pd_request_hex(pd_request *r, pd_bytes bytes);
 /* Appends a label with a string, or with a number and its unit. */
 void pd_request_label(pd_request *r, uint64_t key, uint64_t str, int64_t num, uint64_t num_unit);
 
-/* Checks the attributes of a resource or a scope, in a message whose field `number` they are: what a
- * KeyValue has to be, and that no key is there twice. */
-void pd_key_values_check(pd_request *r, const char *name, pd_reader message, uint32_t number);
+/* The same for the attributes of a resource or a scope, in a message whose field `number` they are. No key may
+ * be there twice. */
+void pd_key_values_walk(pd_request *r, const char *name, pd_reader message, uint32_t number,
+                        pd_buffer *out);
 
 /* Appends the labels of such a list, which was checked: "PREFIX.KEY". */
 void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reader message,
@@ -51,10 +51,8 @@ pd_key_value pd_key_value_of(pd_request *r, pd_reader body);
 void pd_any_value_strings(pd_request *r, pd_bytes value,
                           void (*take)(pd_request *r, void *cookie, uint32_t string), void *cookie);
 
-/* Appends the content of a checked value, or a checked KeyValue as a field with this number, with the
- * strings in place of their indices. */
-void pd_any_value_copy(pd_request *r, pd_buffer *out, pd_bytes value);
-void pd_key_value_copy(pd_request *r, pd_buffer *out, uint32_t number, pd_reader body);
+/* Appends a copy of such an attribute, which is a field with the same number. */
+void pd_key_value_copy(pd_request *r, pd_buffer *out, const pd_field *field);
 
 /* The text of a value that is a string; else, ptr is NULL. */
 pd_bytes pd_any_value_text(const pd_request *r, pd_bytes value);

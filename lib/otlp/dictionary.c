@@ -3,7 +3,7 @@
 #include "base/utf8.h"
 #include "otlp/any_value.h"
 #include "otlp/request.h"
-#include "profile/otlp_attributes.h"
+#include "encode/encode.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -90,10 +90,11 @@ void pd_request_spend(pd_request *r, uint64_t bytes)
         r->left -= bytes;
     } else if (!r->parse.status) {
         r->left = 0;
-        r->parse.status = PD_FAIL(r->parse.err, PPROFDELTA_E_LIMIT, "profile", "samples",
-                                  "the conversion of this OTLP request takes more than %" PRIu64
-                                  " bytes: %d times its size, and %d MiB",
-                                  r->most, PD_REQUEST_TIMES, PD_REQUEST_ALWAYS >> 20);
+        r->parse.status =
+            PD_FAIL(r->parse.err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_PROFILE, "samples",
+                    "the conversion of this OTLP request takes more than %" PRIu64
+                    " bytes: %d times its size, and %d MiB",
+                    r->most, PD_REQUEST_TIMES, PD_REQUEST_ALWAYS >> 20);
     }
 }
 
@@ -108,6 +109,12 @@ static uint32_t check_index(pd_request *r, const char *field, const uint8_t *at,
     PD_REQUEST_FAIL(r, field, at, "index %" PRId64 " is outside the %s, which has %zu entr%s",
                     (int64_t)index, table_name(table), len, len == 1 ? "y" : "ies");
     return 0;
+}
+
+pd_bytes pd_request_string(const pd_request *r, uint64_t index)
+{
+    return index ? r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE].entries[index]
+                 : pd_bytes_of("");
 }
 
 uint32_t pd_request_number(pd_request *r, pd_bytes text)
@@ -238,20 +245,20 @@ void pd_dictionary_find(pd_request *r, const pd_field *field)
     }
 }
 
-/* A table that is there begins with the zero value. What is written of entry 0 is thrown away. */
-static void require_zero(pd_request *r, unsigned table, bool is_zero)
+/* A table that is there begins with the zero value: no known field has a byte that is not 0. */
+static void require_zero(pd_request *r, unsigned table, const pd_rows *rows, pd_bytes entry)
 {
-    if (!r->parse.element && !is_zero)
-        PD_REQUEST_FAIL(r, table_name(table), r->dictionary.tables[table].entries[0].ptr,
-                        "the first entry is not the zero value");
-}
-
-static bool are_zero(const uint64_t *numbers, size_t len)
-{
-    uint64_t any = 0;
-    for (size_t i = 0; i < len; i++)
-        any |= numbers[i];
-    return !any;
+    pd_reader reader = pd_request_reader(entry);
+    bool is_zero = rows || !entry.len;
+    pd_field f;
+    while (rows && pd_reader_next(&reader, &f)) {
+        bool is_body = f.wire == PD_WIRE_BYTES, is_known = pd_row_of(rows, f.number)->kind;
+        is_zero &= is_body || !f.value || !is_known;
+        while (is_body && is_known && f.body.at != f.body.end)
+            is_zero &= !*f.body.at++;
+    }
+    if (!is_zero)
+        PD_REQUEST_FAIL(r, table_name(table), entry.ptr, "the first entry is not the zero value");
 }
 
 static void read_strings(pd_request *r)
@@ -262,7 +269,8 @@ static void read_strings(pd_request *r)
     pd_parse_grow(&r->parse, &d->strings, &d->strings_cap, t->len + 1, sizeof *d->strings);
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
         r->parse.element = i;
-        require_zero(r, PD_OTLP_DICTIONARY_STRING_TABLE, !t->entries[i].len);
+        if (!i)
+            require_zero(r, PD_OTLP_DICTIONARY_STRING_TABLE, NULL, t->entries[0]);
         check_text(r, "string_table", t->entries[i], t->entries[i].ptr);
         d->strings[i] = pd_request_number(r, t->entries[i]);
     }
@@ -283,15 +291,12 @@ static void read_attribute(pd_request *r, pd_reader body)
         pd_reader value = pd_parse_body(&r->parse, row->name, &f);
         if (values)
             PD_REQUEST_FAIL(r, row->name, f.start, "an attribute with two values");
-        pd_any_value_check(r, row->name, value);
-        out->value = pd_reader_bytes(value);
+        out->value = pd_any_value_walk(r, row->name, value, NULL);
     }
     if (r->parse.status)
         return;
     out->key = string_of(r, out->key_at);
     out->unit = string_of(r, out->unit_at);
-    require_zero(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, !out->key && !out->unit && !out->value.len);
-    out->value = pd_any_value_known(out->value);
     out->is_label = pd_any_value_is_label(r, out->value, out->unit != 0);
 }
 
@@ -346,16 +351,12 @@ static void read_mapping(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_mapping_rows, numbers};
     const pd_field_row *row;
     pd_field f;
-    bool has_attributes = false;
     pd_request_attributes_begin(r);
     while ((row = pd_request_next(r, &message, &f))) {
         pd_list list = pd_list_of(&r->parse, row->name, &f);
         while (pd_request_attributes_next(r, &list))
             take_of_mapping(r, &facts, list.value);
-        has_attributes = true;
     }
-    require_zero(r, PD_OTLP_DICTIONARY_MAPPING_TABLE,
-                 !has_attributes && are_zero(numbers, MAPPING_NUMBERS));
     for (size_t i = 0; i < BUILD_IDS && !build_id; i++)
         build_id = facts.build_id[i];
     pd_write_varints(&r->parse.writer, &r->part, PD_MAPPING_MEMORY_START, numbers, MAPPING_NUMBERS);
@@ -371,7 +372,6 @@ static void read_function(pd_request *r, pd_reader body)
     uint64_t numbers[FUNCTION_NUMBERS] = {0};
     pd_request_message(r, body, &pd_request_function_rows, numbers);
     pd_write_varints(&r->parse.writer, &r->part, PD_FUNCTION_NAME, numbers, FUNCTION_NUMBERS);
-    require_zero(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, are_zero(numbers, FUNCTION_NUMBERS));
 }
 
 uint64_t pd_request_zero(pd_request *r, unsigned table, uint32_t field)
@@ -413,9 +413,9 @@ static void read_location(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_location_rows, numbers};
     const pd_field_row *row;
     pd_field f;
-    bool is_folded = false, has_more = false;
+    bool is_folded = false;
     pd_request_attributes_begin(r);
-    for (; (row = pd_request_next(r, &message, &f)); has_more = true) {
+    while ((row = pd_request_next(r, &message, &f))) {
         if (f.number == PD_OTLP_LOCATION_LINES) {
             read_line(r, pd_parse_body(&r->parse, row->name, &f));
             continue;
@@ -424,8 +424,6 @@ static void read_location(pd_request *r, pd_reader body)
         while (pd_request_attributes_next(r, &list))
             take_of_location(r, list.value, &is_folded);
     }
-    require_zero(r, PD_OTLP_DICTIONARY_LOCATION_TABLE,
-                 !has_more && are_zero(numbers, LOCATION_NUMBERS));
     pd_write_varints(&r->parse.writer, &r->part, PD_LOCATION_MAPPING_ID, numbers, LOCATION_NUMBERS);
     pd_write_varint(&r->parse.writer, &r->part, PD_LOCATION_IS_FOLDED, is_folded);
 }
@@ -438,16 +436,12 @@ static void read_link(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_link_rows, NULL};
     const pd_field_row *row;
     pd_field f;
-    bool is_none = true;
     while ((row = pd_request_next(r, &message, &f))) {
         pd_bytes id = pd_reader_bytes(pd_parse_body(&r->parse, row->name, &f));
         if (id.len && id.len != lens[f.number])
             PD_REQUEST_FAIL(r, row->name, f.start, "an id of %zu bytes; it has %zu", id.len,
                             lens[f.number]);
-        for (size_t i = 0; i < id.len; i++)
-            is_none = is_none && !id.ptr[i];
     }
-    require_zero(r, PD_OTLP_DICTIONARY_LINK_TABLE, is_none);
 }
 
 static void read_stack(pd_request *r, pd_reader body)
@@ -455,19 +449,18 @@ static void read_stack(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_stack_rows, NULL};
     const pd_field_row *row;
     pd_field f;
-    bool is_empty = true;
     while ((row = pd_request_next(r, &message, &f))) {
         pd_list list = pd_list_of(&r->parse, row->name, &f);
         while (next_index(r, &list, PD_OTLP_DICTIONARY_LOCATION_TABLE))
-            is_empty = false;
+            continue;
     }
-    require_zero(r, PD_OTLP_DICTIONARY_STACK_TABLE, is_empty);
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
 
-/* Reads each entry of a table. Its record, if it has one, gets the index as its id. */
-static void read_table(pd_request *r, unsigned table, uint32_t field,
+/* Reads each entry of a table. Its record, if it has one, gets the index as its id. What is written of
+ * entry 0 is thrown away. */
+static void read_table(pd_request *r, unsigned table, const pd_rows *rows, uint32_t field,
                        void (*read)(pd_request *r, pd_reader body))
 {
     const pd_request_table *t = &r->dictionary.tables[table];
@@ -477,12 +470,17 @@ static void read_table(pd_request *r, unsigned table, uint32_t field,
         if (field) /* the id is field 1 in all of them */
             pd_write_varint(&r->parse.writer, &r->part, PD_MAPPING_ID, i);
         read(r, pd_request_reader(t->entries[i]));
-        if (field && i)
+        if (!i)
+            require_zero(r, table, rows, t->entries[0]);
+        else if (field)
             pd_write_part(&r->parse.writer, &r->profile, field, &r->part);
     }
     r->part.len = 0;
     r->parse.element = PPROFDELTA_NOWHERE;
 }
+
+#define READ(name, NAME, field)                                                                    \
+    read_table(r, PD_OTLP_DICTIONARY_##NAME##_TABLE, &pd_request_##name##_rows, field, read_##name)
 
 void pd_dictionary_read(pd_request *r)
 {
@@ -490,12 +488,12 @@ void pd_dictionary_read(pd_request *r)
     read_strings(r);
     pd_parse_grow(&r->parse, &d->attributes, &d->attributes_cap,
                   d->tables[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE].len, sizeof *d->attributes);
-    read_table(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, 0, read_attribute);
-    read_table(r, PD_OTLP_DICTIONARY_MAPPING_TABLE, PD_PROFILE_MAPPING, read_mapping);
-    read_table(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, PD_PROFILE_FUNCTION, read_function);
-    read_table(r, PD_OTLP_DICTIONARY_LOCATION_TABLE, PD_PROFILE_LOCATION, read_location);
-    read_table(r, PD_OTLP_DICTIONARY_LINK_TABLE, 0, read_link);
-    read_table(r, PD_OTLP_DICTIONARY_STACK_TABLE, 0, read_stack);
+    READ(attribute, ATTRIBUTE, 0);
+    READ(mapping, MAPPING, PD_PROFILE_MAPPING);
+    READ(function, FUNCTION, PD_PROFILE_FUNCTION);
+    READ(location, LOCATION, PD_PROFILE_LOCATION);
+    READ(link, LINK, 0);
+    READ(stack, STACK, 0);
 }
 
 void pd_dictionary_clear(pd_dictionary *d)

@@ -44,6 +44,9 @@ typedef struct pd_dictionary {
 
 typedef struct pd_request pd_request; /* request.h */
 
+/* The entry of string_table with this index; index 0 is the empty string. */
+pd_bytes pd_request_string(const pd_request *r, uint64_t index);
+
 /* ---- for all readers ---------------------------------------------------------------------- */
 
 /* A reader of a message, which may be missing. */

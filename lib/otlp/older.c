@@ -49,7 +49,7 @@ static void look_at_profile(pd_reader profile, signs *s)
 }
 
 /* Looks at each profile in a message, which are so many levels below it. */
-static void look(pd_reader message, unsigned levels, signs *s)
+static void find_signs(pd_reader message, unsigned levels, signs *s)
 {
     static const uint32_t fields[] = {PD_OTLP_SCOPE_PROFILES_PROFILES,
                                       PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES,
@@ -59,17 +59,17 @@ static void look(pd_reader message, unsigned levels, signs *s)
         look_at_profile(message, s);
     while (levels && pd_reader_find(&message, fields[levels - 1], &f))
         if (f.wire == PD_WIRE_BYTES)
-            look(f.body, levels - 1, s);
+            find_signs(f.body, levels - 1, s);
 }
 
 pprofdelta_status pd_request_tell_older(pd_bytes bytes, pprofdelta_status status,
                                         pprofdelta_error *err)
 {
     signs s = {0};
-    look(pd_request_reader(bytes), 3, &s);
+    find_signs(pd_request_reader(bytes), 3, &s);
     if (s.samples ? !s.older_samples : !s.profiles)
         return status;
-    return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", NULL,
+    return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL,
                    "this is an OTLP request of opentelemetry-proto %s or older, whose fields have "
                    "other numbers: its sender has to write 1.10 or later",
                    s.profiles ? "1.8" : "1.9");

@@ -3,7 +3,6 @@
  * samples, if a label does not say all of one. What is copied has strings in place of their indices. */
 #include "otlp/any_value.h"
 #include "otlp/request.h"
-#include "profile/otlp_attributes.h"
 
 /* Does a Resource have an attribute with this key? */
 static bool has_key(pd_request *r, pd_bytes resource, pd_bytes key)
@@ -38,7 +37,7 @@ static void make_resource(pd_request *r, pd_bytes source, pd_bytes given, pd_byt
         if (f.number != PD_OTLP_RESOURCE_ATTRIBUTES)
             copy_field(r, out, &f);
         else if (!has_key(r, strong, pd_key_value_of(r, f.body).key))
-            pd_key_value_copy(r, out, PD_OTLP_RESOURCE_ATTRIBUTES, f.body);
+            pd_key_value_copy(r, out, &f);
     }
     while (pd_reader_next(&others, &f)) {
         pd_bytes key = pd_key_value_of(r, f.body).key;
@@ -63,77 +62,78 @@ static void make_scope(pd_request *r, pd_bytes source)
         if (pd_bytes_are(key, "pprof.scope.sample_type_order"))
             r->origin.has_order = true;
         else if (is_attribute)
-            pd_key_value_copy(r, out, PD_OTLP_SCOPE_ATTRIBUTES, f.body);
+            pd_key_value_copy(r, out, &f);
         else
             copy_field(r, out, &f);
     }
 }
 
-pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pd_bytes strong,
+pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes strong,
                                     pprofdelta_error *err)
 {
     const pd_request_source *source = &r->sources[r->sets[0].scope];
     r->parse.err = err;
-    r->origin = (pd_otlp_origin){.resource_url = source->resource_url,
-                                 .scope_url = source->scope_url,
-                                 .has_scope = source->has_scope};
-    make_resource(r, source->resource, compact->resource, strong);
+    r->origin = (pd_encode_origin){.resource_url = source->resource_url,
+                                   .scope_url = source->scope_url,
+                                   .has_scope = source->has_scope};
+    make_resource(r, source->resource, encoder->resource, strong);
     make_scope(r, source->scope);
     r->origin.resource = (pd_bytes){r->origin_resource.ptr, r->origin_resource.len};
     r->origin.scope = (pd_bytes){r->origin_scope.ptr, r->origin_scope.len};
-    compact->origin = &r->origin;
+    encoder->origin = &r->origin;
     return r->parse.status;
 }
 
 /* ---- attributes ----------------------------------------------------------------------------- */
 
-static uint32_t string_of(pd_request *r, pd_compact *c, uint64_t at)
+static uint32_t string_of(pd_request *r, pd_model *c, uint64_t at)
 {
-    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
-    if (!at)
-        return 0;
-    pd_request_spend(r, strings->entries[at].len);
-    return r->parse.status ? 0 : pd_compact_string(c, strings->entries[at]);
+    pd_bytes text = pd_request_string(r, at);
+    pd_request_spend(r, text.len);
+    return r->parse.status || !at ? 0 : pd_model_string(c, text);
 }
 
-/* The index of an attribute in the output. The writer's failures are sticky, too. */
-static uint32_t copy_attribute(pd_request *r, pd_compact *c, uint64_t index)
+/* The attribute in the model, whose failures are sticky, too. */
+static uint32_t copy_attribute(pd_request *r, pd_model *c, uint64_t index)
 {
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
     uint32_t key = string_of(r, c, attribute->key_at), unit = string_of(r, c, attribute->unit_at);
     r->text.len = 0;
-    pd_any_value_copy(r, &r->text, attribute->value);
+    pd_any_value_walk(r, NULL, pd_request_reader(attribute->value), &r->text);
     if (!c->writer.status)
         c->writer.status = r->parse.status;
-    return pd_otlp_value_attribute(c, key, unit, (pd_bytes){r->text.ptr, r->text.len});
+    return pd_model_attribute_of(c, key, unit, (pd_bytes){r->text.ptr, r->text.len});
 }
 
 /* The attributes of an entry or a sample, whose field `number` they are. */
-static void put_attributes(pd_request *r, pd_compact *c, pd_bytes message, uint32_t number)
+static void put_attributes(pd_request *r, pd_model *c, pd_bytes message, uint32_t number,
+                           pd_model_owner kind, uint64_t owner)
 {
     pd_reader body = pd_request_reader(message);
     pd_field f;
     while (!c->writer.status && pd_reader_find(&body, number, &f)) {
         pd_list list = pd_list_of(&r->parse, NULL, &f);
         while (pd_list_next(&r->parse, &list))
-            pd_otlp_own(c, copy_attribute(r, c, list.value));
+            pd_model_own(c, kind, owner, copy_attribute(r, c, list.value));
     }
 }
 
 /* The index in the tables of the profile is that of the entry but for entry 0. */
-static void put_entry(void *cookie, pd_compact *c, bool is_mapping, uint32_t index)
+static void put_entry(void *cookie, pd_model *c, pd_model_owner kind, uint32_t index, uint32_t id)
 {
     pd_request *r = cookie;
+    bool is_mapping = kind == PD_OWNER_MAPPING;
     const pd_request_table *t =
         &r->dictionary.tables[is_mapping ? PD_OTLP_DICTIONARY_MAPPING_TABLE
                                          : PD_OTLP_DICTIONARY_LOCATION_TABLE];
     if (index + UINT64_C(1) < t->len) /* not the location of which nothing is known */
         put_attributes(r, c, t->entries[index + 1],
                        is_mapping ? PD_OTLP_MAPPING_ATTRIBUTE_INDICES
-                                  : PD_OTLP_LOCATION_ATTRIBUTE_INDICES);
+                                  : PD_OTLP_LOCATION_ATTRIBUTE_INDICES,
+                       kind, id);
 }
 
-static void put_labels(void *cookie, pd_compact *c, uint64_t origin)
+static void put_labels(void *cookie, pd_model *c, uint64_t origin)
 {
     pd_request *r = cookie;
     size_t from = 0, to = r->rows_len;
@@ -146,8 +146,9 @@ static void put_labels(void *cookie, pd_compact *c, uint64_t origin)
         else
             to = middle;
     }
-    put_attributes(r, c, r->rows[from].sample, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES);
-    pd_otlp_remove_labels(c, 0, r->rows[from].labels);
+    put_attributes(r, c, r->rows[from].sample, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, PD_OWNER_SAMPLE,
+                   c->samples + 1);
+    pd_model_drop_labels(c, r->rows[from].labels);
 }
 
 const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err)
@@ -157,7 +158,7 @@ const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err)
     return &r->more;
 }
 
-void pd_request_profiles(pd_request *r, pd_compact *c)
+void pd_request_profiles(pd_request *r, pd_model *c)
 {
     for (size_t i = 0; i < r->profiles_count; i++) {
         pd_reader body = pd_request_reader(r->profiles[i].body);
@@ -166,8 +167,8 @@ void pd_request_profiles(pd_request *r, pd_compact *c)
             pd_list list = pd_list_of(&r->parse, NULL, &f);
             while (pd_list_next(&r->parse, &list))
                 if (!pd_request_has_field(r, r->dictionary.attributes[list.value].key))
-                    pd_otlp_own_of_profile(c, r->profiles[i].column,
-                                           copy_attribute(r, c, list.value));
+                    pd_model_own(c, PD_OWNER_TYPE, r->profiles[i].column + 1,
+                                 copy_attribute(r, c, list.value));
         }
     }
 }

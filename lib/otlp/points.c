@@ -164,15 +164,17 @@ static uint32_t number_of(pd_request *r, const char *text)
 }
 
 /* An empty text is as one that is not there. */
-static void label_scope(pd_request *r, const pd_request_source *source)
+static void label_text(pd_request *r, const char *key, pd_bytes text)
 {
-    pd_request_spend(r, source->scope_name.len + source->scope_version.len);
-    if (source->scope_name.len)
-        pd_request_label(r, number_of(r, "scope.name"), pd_request_number(r, source->scope_name), 0,
-                         0);
-    if (source->scope_version.len)
-        pd_request_label(r, number_of(r, "scope.version"),
-                         pd_request_number(r, source->scope_version), 0, 0);
+    pd_request_spend(r, text.len);
+    if (text.len)
+        pd_request_label(r, number_of(r, key), pd_request_number(r, text), 0, 0);
+}
+
+static void label_nanos(pd_request *r, const char *key, uint64_t value)
+{
+    uint32_t number = number_of(r, key);
+    pd_request_label(r, number, 0, (int64_t)value, number_of(r, "nanoseconds"));
 }
 
 /* What differs among the sets. */
@@ -197,19 +199,18 @@ static void make_common(pd_request *r, const pd_request_set *set, const differen
 {
     const pd_request_profile *profile = &r->profiles[set->first];
     const pd_request_source *source = &r->sources[set->scope];
-    uint32_t nanoseconds = differ->times ? number_of(r, "nanoseconds") : 0;
     if (differ->resources) {
         pd_request_spend(r, source->resource.len);
         pd_key_values_label(r, pd_bytes_of("resource"), 0, pd_request_reader(source->resource),
                             PD_OTLP_RESOURCE_ATTRIBUTES);
     }
-    if (differ->scopes)
-        label_scope(r, source);
+    if (differ->scopes) {
+        label_text(r, "scope.name", source->scope_name);
+        label_text(r, "scope.version", source->scope_version);
+    }
     if (differ->times) {
-        pd_request_label(r, number_of(r, "profile.time_unix_nano"), 0, (int64_t)profile->time,
-                         nanoseconds);
-        pd_request_label(r, number_of(r, "profile.duration_nano"), 0, (int64_t)profile->duration,
-                         nanoseconds);
+        label_nanos(r, "profile.time_unix_nano", profile->time);
+        label_nanos(r, "profile.duration_nano", profile->duration);
     }
     move_part(r, &r->common);
     pd_request_spend(r, r->common.len);
@@ -244,9 +245,8 @@ static void make_stack(pd_request *r, uint32_t index)
 static void make_attribute(pd_request *r, uint64_t index)
 {
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
-    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
-    pd_bytes key = attribute->key_at ? strings->entries[attribute->key_at] : (pd_bytes){0};
-    pd_any_value_label(r, key, attribute->key, attribute->unit, pd_request_value(r, index));
+    pd_any_value_label(r, pd_request_string(r, attribute->key_at), attribute->key, attribute->unit,
+                       pd_request_value(r, index));
 }
 
 /* Of an id that is written twice, the last counts. */
@@ -295,8 +295,7 @@ static void write_row(pd_request *r, pd_request_row *row, const int64_t *values)
     pd_write_part(&r->parse.writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
     pd_write_raw(&r->parse.writer, &r->part, r->labels.ptr, r->labels.len);
     if (row->has_timestamp)
-        pd_request_label(r, number_of(r, "timestamp_unix_nano"), 0, (int64_t)row->timestamp,
-                         number_of(r, "nanoseconds"));
+        label_nanos(r, "timestamp_unix_nano", row->timestamp);
     pd_write_raw(&r->parse.writer, &r->part, r->common.ptr, r->common.len);
     row->at = r->profile.len;
     row->labels = r->own_labels;

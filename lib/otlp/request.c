@@ -138,40 +138,33 @@ static void take_comments(pd_request *r, pd_bytes value)
     }
 }
 
-static bool is_comment(pd_request *r, uint64_t key)
+/* The attributes of a Profile that a pprof profile has fields for. The number of the field; 0: there is none. */
+static uint32_t field_of(pd_request *r, uint64_t key)
 {
-    return pd_request_is_text(r, key, "pprof.profile.comment");
-}
-
-/* The member of r->facts that the value of an attribute goes to; NULL: there is none. */
-static uint32_t *fact_of(pd_request *r, uint64_t key)
-{
-    pd_request_facts *all = &r->facts;
-    const struct {
-        const char *key;
-        uint32_t *fact;
-    } rows[] = {{"pprof.profile.drop_frames", &all->drop_frames},
-                {"pprof.profile.keep_frames", &all->keep_frames},
-                {"pprof.profile.doc_url", &all->doc_url}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (pd_request_is_text(r, key, rows[i].key))
-            return rows[i].fact;
-    return NULL;
+    static const char *const keys[] = {
+        [PD_PROFILE_COMMENT] = "pprof.profile.comment",
+        [PD_PROFILE_DROP_FRAMES] = "pprof.profile.drop_frames",
+        [PD_PROFILE_KEEP_FRAMES] = "pprof.profile.keep_frames",
+        [PD_PROFILE_DOC_URL] = "pprof.profile.doc_url",
+    };
+    uint32_t field = PD_PROFILE_DOC_URL;
+    while (field && (!keys[field] || !pd_request_is_text(r, key, keys[field])))
+        field--;
+    return field;
 }
 
 bool pd_request_has_field(pd_request *r, uint64_t key)
 {
-    return is_comment(r, key) || fact_of(r, key);
+    return field_of(r, key) != 0;
 }
 
 static void take_of_profile(pd_request *r, uint64_t index)
 {
-    uint64_t key = r->dictionary.attributes[index].key;
-    uint32_t *fact = fact_of(r, key);
-    if (is_comment(r, key))
+    uint32_t field = field_of(r, r->dictionary.attributes[index].key);
+    if (field == PD_PROFILE_COMMENT)
         take_comments(r, pd_request_value(r, index));
-    else if (fact)
-        pd_any_value_strings(r, pd_request_value(r, index), set_string, fact);
+    else if (field)
+        pd_any_value_strings(r, pd_request_value(r, index), set_string, &r->facts.strings[field]);
     else
         r->dictionary.unshown++;
 }
@@ -335,7 +328,8 @@ static void take_scope_attributes(pd_request *r, pd_reader scope)
     while (!r->parse.status && pd_reader_find(&scope, PD_OTLP_SCOPE_ATTRIBUTES, &f)) {
         pd_key_value attribute = pd_key_value_of(r, f.body);
         if (pd_bytes_are(attribute.key, "pprof.scope.default_sample_type"))
-            pd_any_value_strings(r, attribute.value, set_string, &r->facts.default_type);
+            pd_any_value_strings(r, attribute.value, set_string,
+                                 &r->facts.strings[PD_PROFILE_DEFAULT_SAMPLE_TYPE]);
         else if (pd_bytes_are(attribute.key, "pprof.scope.sample_type_order"))
             r->facts.order = attribute.value;
     }
@@ -348,7 +342,7 @@ static void read_scope(pd_request *r, pd_reader body, pd_request_source *out)
     out->scope = pd_reader_bytes(body);
     pd_message message = {body, &pd_request_scope_rows, &scope};
     pd_field f;
-    pd_key_values_check(r, "scope.attributes", body, PD_OTLP_SCOPE_ATTRIBUTES);
+    pd_key_values_walk(r, "scope.attributes", body, PD_OTLP_SCOPE_ATTRIBUTES, NULL);
     while (pd_request_next(r, &message, &f)) /* the attributes were checked */
         continue;
     out->scope_name = scope.name;
@@ -364,7 +358,7 @@ static void read_resource(pd_request *r, pd_reader body, pd_bytes *out)
     const pd_field_row *row;
     pd_field f;
     *out = pd_reader_bytes(body);
-    pd_key_values_check(r, "resource.attributes", body, PD_OTLP_RESOURCE_ATTRIBUTES);
+    pd_key_values_walk(r, "resource.attributes", body, PD_OTLP_RESOURCE_ATTRIBUTES, NULL);
     while ((row = pd_request_next(r, &message, &f)))
         if (f.number == PD_OTLP_RESOURCE_ENTITY_REFS)
             pd_request_message(r, pd_parse_body(&r->parse, row->name, &f), &pd_request_entity_rows,
@@ -440,7 +434,7 @@ static void read_request(pd_request *r, pd_bytes bytes)
     if (!r->parse.status && r->sets_len > 1 && !r->takes_several)
         r->parse.status = pd_because(
             r->parse.err, PPROFDELTA_REASON_SEVERAL,
-            PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL,
+            PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL,
                     "this OTLP request has profiles of %zu resources, scopes or times, and a "
                     "window is made of one: split it",
                     r->sets_len));
@@ -460,18 +454,16 @@ static void write_header(pd_request *r)
         write_type(r, PD_PROFILE_SAMPLE_TYPE, r->types[i].type, r->types[i].unit);
     if (all->period_type || all->period_unit)
         write_type(r, PD_PROFILE_PERIOD_TYPE, all->period_type, all->period_unit);
-    const uint64_t frames_and_times[] = {all->drop_frames, all->keep_frames, all->end,
-                                         all->has_time ? all->end - all->begin
-                                                       : all->lone_duration};
-    pd_write_varints(&r->parse.writer, &r->profile, PD_PROFILE_DROP_FRAMES, frames_and_times,
-                     sizeof frames_and_times / sizeof *frames_and_times);
+    const uint32_t *strings = all->strings;
+    PD_WRITE_VARINTS(&r->parse.writer, &r->profile, PD_PROFILE_DROP_FRAMES,
+                     strings[PD_PROFILE_DROP_FRAMES], strings[PD_PROFILE_KEEP_FRAMES], all->end,
+                     all->has_time ? all->end - all->begin : all->lone_duration);
     pd_write_varint(&r->parse.writer, &r->profile, PD_PROFILE_PERIOD, all->period);
-    pd_write_varint(&r->parse.writer, &r->profile, PD_PROFILE_DEFAULT_SAMPLE_TYPE,
-                    all->default_type);
-    pd_write_varint(&r->parse.writer, &r->profile, PD_PROFILE_DOC_URL, all->doc_url);
+    PD_WRITE_VARINTS(&r->parse.writer, &r->profile, PD_PROFILE_DEFAULT_SAMPLE_TYPE,
+                     strings[PD_PROFILE_DEFAULT_SAMPLE_TYPE], strings[PD_PROFILE_DOC_URL]);
 }
 
-static void clear(pd_request *r)
+static void clear_request(pd_request *r)
 {
     pd_dictionary_clear(&r->dictionary);
     pd_keymap_clear(&r->keys);
@@ -485,15 +477,15 @@ static void clear(pd_request *r)
     r->sets_len = r->types_len = r->rows_len = 0;
 }
 
-static void begin(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_error *err)
+static void begin_request(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_error *err)
 {
-    clear(r);
+    clear_request(r);
     r->parse = (pd_parse){.mem = mem, .err = err, .zero = bytes.ptr, .element = PPROFDELTA_NOWHERE};
     r->left = r->most = PD_REQUEST_ALWAYS + (uint64_t)bytes.len * PD_REQUEST_TIMES;
     r->facts = (pd_request_facts){.has_time = false};
 }
 
-static pprofdelta_status convert(pd_request *r, pd_bytes bytes)
+static pprofdelta_status convert_request(pd_request *r, pd_bytes bytes)
 {
     read_request(r, bytes);
     if (r->parse.status)
@@ -507,8 +499,8 @@ static pprofdelta_status convert(pd_request *r, pd_bytes bytes)
 pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
                                   pprofdelta_error *err)
 {
-    begin(r, mem, *bytes, err);
-    pprofdelta_status status = convert(r, *bytes);
+    begin_request(r, mem, *bytes, err);
+    pprofdelta_status status = convert_request(r, *bytes);
     if (status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE)
         return pd_request_tell_older(*bytes, status, err);
     PD_TRY(status);

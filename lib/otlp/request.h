@@ -21,8 +21,9 @@
 #ifndef PD_OTLP_REQUEST_H
 #define PD_OTLP_REQUEST_H
 
+#include "encode/encode.h"
 #include "otlp/dictionary.h"
-#include "profile/transfer.h"
+#include "model/transfer.h"
 
 /* One Profile. */
 typedef struct pd_request_profile {
@@ -67,8 +68,8 @@ typedef struct pd_request_facts {
     uint64_t lone_duration; /* the longest of the others */
     bool has_time, has_comments;
     uint64_t period, period_type, period_unit;
-    uint32_t drop_frames, keep_frames, doc_url, default_type;
-    pd_bytes order; /* pprof.scope.sample_type_order */
+    uint32_t strings[PD_PROFILE_DOC_URL + 1]; /* by field of a pprof profile */
+    pd_bytes order;                           /* pprof.scope.sample_type_order */
 } pd_request_facts;
 
 struct pd_request {
@@ -112,7 +113,7 @@ struct pd_request {
     size_t values_cap;
     pd_request_numbers points, times; /* the values and the timestamps of a sample */
     pd_keymap comments;
-    pd_otlp_origin origin; /* origin.c */
+    pd_encode_origin origin; /* origin.c */
     pd_transfer_more more;
     pd_buffer origin_resource, origin_scope;
 }; /* zero it to begin */
@@ -125,14 +126,14 @@ pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
 /* For the writer of a request that is made of one with one set (origin.c). What is set is valid as long as
  * the request's bytes, until the next call. Failures while samples are written are those of the writer.
  *
- * Sets compact->origin: where the profiles come from. The attributes of compact->resource follow those
+ * Sets encoder->origin: where the profiles come from. The attributes of encoder->resource follow those
  * of the request. Of two with the same key, that of the request counts, unless `strong`, which has some
  * of the others, has it. */
-pprofdelta_status pd_request_origin(pd_request *r, pd_compact *compact, pd_bytes strong,
+pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes strong,
                                     pprofdelta_error *err);
 
 /* Puts the attributes of the profiles to the writer. */
-void pd_request_profiles(pd_request *r, pd_compact *compact);
+void pd_request_profiles(pd_request *r, pd_model *c);
 
 /* What the transfer of the profile puts to the writer: the attributes of mappings, locations, samples. */
 const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err);

@@ -51,27 +51,27 @@ pd_key pd_packed_frame_key(pd_key so_far, const uint8_t **at)
     return pd_location_key_line(so_far, f.function, f.line, f.column);
 }
 
-void pd_write_packed_frames(pd_compact *out, const uint8_t *at, size_t len)
+void pd_write_packed_frames(pd_model *out, const uint8_t *at, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         pd_packed_frame f;
         memcpy(&f, at, sizeof f);
         at += sizeof f;
-        uint32_t name = pd_compact_string(out, unpack_text(&at, f.name_len));
-        uint32_t system_name = pd_compact_string(out, unpack_text(&at, f.system_name_len));
-        uint32_t filename = pd_compact_string(out, unpack_text(&at, f.filename_len));
-        uint32_t function = pd_compact_add_function(out, name, system_name, filename, f.start_line);
-        pd_compact_add_line(out, function, f.line, f.column);
+        pd_model_function function = {.start_line = f.start_line};
+        function.name = pd_model_string(out, unpack_text(&at, f.name_len));
+        function.system_name = pd_model_string(out, unpack_text(&at, f.system_name_len));
+        function.filename = pd_model_string(out, unpack_text(&at, f.filename_len));
+        pd_model_add_line(out, pd_model_add_function(out, &function), f.line, f.column);
     }
 }
 
-void pd_write_packed_labels(pd_compact *out, const uint8_t *at, size_t len)
+void pd_write_packed_labels(pd_model *out, const uint8_t *at, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         pd_label_parts label = pd_unpack_label(&at);
-        uint32_t key = pd_compact_string(out, label.key);
-        uint32_t str = pd_compact_string(out, label.str);
-        uint32_t num_unit = pd_compact_string(out, label.num_unit);
-        pd_compact_sample_label(out, key, str, label.num, num_unit);
+        uint32_t key = pd_model_string(out, label.key);
+        uint32_t str = pd_model_string(out, label.str);
+        uint32_t num_unit = pd_model_string(out, label.num_unit);
+        pd_model_add_label(out, key, str, label.num, num_unit);
     }
 }

@@ -3,7 +3,7 @@
 #ifndef PD_PLACES_PACKED_H
 #define PD_PLACES_PACKED_H
 
-#include "profile/compact.h"
+#include "model/model.h"
 #include "profile/identity.h"
 
 /* A frame: a function, and where in it. */
@@ -41,7 +41,7 @@ pd_label_parts pd_unpack_label(const uint8_t **at);
 pd_key pd_packed_frame_key(pd_key so_far, const uint8_t **at);
 
 /* Writes frames as the lines of the next location, labels as those of the sample. */
-void pd_write_packed_frames(pd_compact *out, const uint8_t *at, size_t len);
-void pd_write_packed_labels(pd_compact *out, const uint8_t *at, size_t len);
+void pd_write_packed_frames(pd_model *out, const uint8_t *at, size_t len);
+void pd_write_packed_labels(pd_model *out, const uint8_t *at, size_t len);
 
 #endif

@@ -218,7 +218,7 @@ pprofdelta_status pd_places_begin(pd_places *p, uint64_t loads, pd_mem *mem, ppr
     return p->has_mappings ? pd_places_read(p, loads, mem, err) : PPROFDELTA_OK;
 }
 
-/* pd_compact_mapping.has of a mapping that is added. */
+/* pd_model_mapping.has of a mapping that is added. */
 static uint32_t names_of(const pd_places *p, uint32_t map)
 {
     enum { ALL = 0xf };
@@ -227,54 +227,54 @@ static uint32_t names_of(const pd_places *p, uint32_t map)
     return p->symbolize && has_all ? ALL : 0;
 }
 
-static uint32_t write_mapping(pd_places *p, pd_compact *out, uint32_t map)
+static uint32_t write_mapping(pd_places *p, pd_model *out, uint32_t map)
 {
     pd_place_map *known = &p->known_maps[map];
     if (known->round == p->round)
         return known->out;
     const pd_map *m = &p->maps.maps[map];
     uint64_t word = map;
-    pd_compact_mapping mapping = {
+    pd_model_mapping mapping = {
         .start = m->start,
         .limit = m->limit,
         .file_offset = m->file_offset,
-        .filename = pd_compact_string(out, pd_maps_name(&p->maps, map)),
-        .build_id = pd_compact_string(out, pd_maps_build_id(&p->maps, map)),
+        .filename = pd_model_string(out, pd_maps_name(&p->maps, map)),
+        .build_id = pd_model_string(out, pd_maps_build_id(&p->maps, map)),
         .has = names_of(p, map),
     };
     known->round = p->round;
-    return known->out = pd_compact_add_mapping(out, pd_key_of_words(&word, 1, 0), &mapping);
+    return known->out = pd_model_add_mapping(out, pd_key_of_words(&word, 1, 0), &mapping);
 }
 
-void pd_places_write_main(pd_places *p, pd_compact *out)
+void pd_places_write_main(pd_places *p, pd_model *out)
 {
-    if (p->has_mappings && p->maps.main != PD_MAP_NONE && pd_compact_has_main(out))
+    if (p->has_mappings && p->maps.main != PD_MAP_NONE)
         write_mapping(p, out, p->maps.main);
 }
 
-static pd_encoded write_place(pd_places *p, pd_compact *out, pd_symbol_place *place)
+static pd_encoded write_place(pd_places *p, pd_model *out, pd_symbol_place *place)
 {
     enum { FUNCTIONS = 1 };
     uint32_t mapping = place->mapping == PD_MAP_NONE ? 0 : write_mapping(p, out, place->mapping);
     if (mapping && place->frames_len && p->names == PD_NAMES_FUNCTIONS)
-        pd_compact_mapping_has(out, mapping, FUNCTIONS);
-    uint32_t id = pd_compact_find_location(out, place->ident);
+        pd_model_mapping_has(out, mapping, FUNCTIONS);
+    uint32_t id = pd_model_find_location(out, place->ident);
     if (!id) {
         pd_write_packed_frames(out, frames_of(p, place), place->frames_len);
-        id = pd_compact_add_location(out, place->ident, mapping, place->address, false);
+        id = pd_model_add_location(out, place->ident, mapping, place->address, false);
     }
     place->round = p->round;
-    return place->out = pd_encode_id(out, id);
+    return place->out = pd_encode_id(id);
 }
 
-pd_encoded pd_places_write(pd_places *p, pd_compact *out, uint32_t place)
+pd_encoded pd_places_write(pd_places *p, pd_model *out, uint32_t place)
 {
     pd_symbol_place *row = &p->places[place];
     return row->round == p->round ? row->out : write_place(p, out, row);
 }
 
 /* The place is not in the table: its lines are given back. */
-pd_encoded pd_places_write_frame(pd_places *p, pd_compact *out, const pprofdelta_frame *frame)
+pd_encoded pd_places_write_frame(pd_places *p, pd_model *out, const pprofdelta_frame *frame)
 {
     pd_writer *w = &out->writer;
     pprofdelta_symbol symbol = {.frames = frame, .frames_len = 1};
@@ -291,7 +291,7 @@ pd_encoded pd_places_write_frame(pd_places *p, pd_compact *out, const pprofdelta
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
-static pd_encoded write_address(pd_places *p, pd_compact *out, uint64_t address, uint32_t era)
+static pd_encoded write_address(pd_places *p, pd_model *out, uint64_t address, uint32_t era)
 {
     pd_writer *w = &out->writer;
     uint32_t map, place;
@@ -306,11 +306,11 @@ static pd_encoded write_address(pd_places *p, pd_compact *out, uint64_t address,
     return pd_places_write(p, out, place);
 }
 
-uint8_t *pd_places_put(pd_places *p, pd_compact *out, uint8_t *at, const uint64_t *stack,
+uint8_t *pd_places_put(pd_places *p, pd_model *out, uint8_t *at, const uint64_t *stack,
                        size_t depth, uint32_t era)
 {
     for (size_t i = 0; i < depth; i++)
-        at = pd_compact_stack_put(at, write_address(p, out, stack[i], era));
+        at = pd_model_stack_put(at, write_address(p, out, stack[i], era));
     return at;
 }
 

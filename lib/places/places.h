@@ -105,18 +105,18 @@ pprofdelta_status pd_places_find_mapped(pd_places *places, pd_mem *mem, uint64_t
 /* The following write to a profile. A failure is in the writer's status. */
 
 /* The main binary, as the first mapping: pprof expects that. */
-void pd_places_write_main(pd_places *places, pd_compact *out);
+void pd_places_write_main(pd_places *places, pd_model *out);
 
 /* The location of a place whose mapping is known. */
-pd_encoded pd_places_write(pd_places *places, pd_compact *out, uint32_t place);
+pd_encoded pd_places_write(pd_places *places, pd_model *out, uint32_t place);
 
 /* Puts the locations of addresses in the mappings of an era (0: of now) at `at`, in a stack of the
  * writer. Returns where they end. */
-uint8_t *pd_places_put(pd_places *places, pd_compact *out, uint8_t *at, const uint64_t *stack,
+uint8_t *pd_places_put(pd_places *places, pd_model *out, uint8_t *at, const uint64_t *stack,
                        size_t depth, uint32_t era);
 
 /* The location of a frame without an address. */
-pd_encoded pd_places_write_frame(pd_places *places, pd_compact *out, const pprofdelta_frame *frame);
+pd_encoded pd_places_write_frame(pd_places *places, pd_model *out, const pprofdelta_frame *frame);
 
 /* Forgets the places, and everything; keeps the capacity. */
 void pd_places_clear_places(pd_places *places);

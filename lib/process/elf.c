@@ -1,5 +1,7 @@
 #include "process/elf.h"
 
+#include "base/bytes.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,16 +121,6 @@ void pd_elf_find_dynamic(pd_elf *elf, pd_elf_dynamic *out)
 
 /* ---- build ids ------------------------------------------------------------------------------- */
 
-static size_t write_hex(const unsigned char *bytes, size_t len, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < len; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    return 2 * len;
-}
-
 static uint64_t padded(uint32_t len)
 {
     return ((uint64_t)len + 3) & ~UINT64_C(3);
@@ -148,8 +140,9 @@ static size_t search_notes(pd_elf *elf, uint64_t off, uint64_t len, char *out)
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof owner && id_len &&
             pd_elf_read(elf, name, owner, sizeof owner) == sizeof owner &&
             memcmp(owner, "GNU", sizeof owner) == 0)
-            return pd_elf_read(elf, desc, bytes, id_len) == id_len ? write_hex(bytes, id_len, out)
-                                                                   : 0;
+            return pd_elf_read(elf, desc, bytes, id_len) == id_len
+                       ? pd_bytes_hex((pd_bytes){bytes, id_len}, out)
+                       : 0;
         off = desc + padded(note.n_descsz);
     }
     return 0;

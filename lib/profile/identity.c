@@ -19,18 +19,13 @@ enum {
 
 /* ---- file names ------------------------------------------------------------------------------ */
 
-static bool is_hex(uint8_t c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 /* In a pattern, '#' is a hexadecimal digit, and '*' at the end is any text. */
-static bool matches(pd_bytes name, const char *pattern)
+static bool matches_pattern(pd_bytes name, const char *pattern)
 {
     size_t i = 0;
     for (; pattern[i] && pattern[i] != '*'; i++)
-        if (i >= name.len ||
-            (pattern[i] == '#' ? !is_hex(name.ptr[i]) : name.ptr[i] != (uint8_t)pattern[i]))
+        if (i >= name.len || (pattern[i] == '#' ? pd_digit_of(name.ptr[i]) > 15
+                                                : name.ptr[i] != (uint8_t)pattern[i]))
             return false;
     return pattern[i] == '*' || i == name.len;
 }
@@ -44,10 +39,10 @@ static bool is_made_up(pd_bytes name)
         "",         "[*",        "//anon",       "/anon_hugepage", "/secretmem",    "/[aio]",
         "/memfd:*", "/dmabuf:*", "anon_inode:*", "socket:[*",      "/SYSV########", "/dev/*"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (matches(name, files[i]))
+        if (matches_pattern(name, files[i]))
             return false;
     for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
-        if (matches(name, made_up[i]))
+        if (matches_pattern(name, made_up[i]))
             return true;
     return false;
 }
@@ -69,11 +64,6 @@ pd_bytes pd_filename_file(pd_bytes name)
 
 /* ---- services ---------------------------------------------------------------------------------- */
 
-static bool is_digit(uint8_t c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* The name of the file without its folder. */
 static pd_bytes base_name(pd_bytes name)
 {
@@ -93,8 +83,8 @@ static bool is_version(pd_bytes word)
 {
     size_t digits = 0, hex = 0;
     for (size_t i = 0; i < word.len; i++) {
-        digits += is_digit(word.ptr[i]);
-        hex += is_hex(word.ptr[i]);
+        digits += pd_digit_of(word.ptr[i]) < 10;
+        hex += pd_digit_of(word.ptr[i]) < 16;
     }
     return !word.len || digits || (word.len >= 7 && hex == word.len);
 }
@@ -102,7 +92,7 @@ static bool is_version(pd_bytes word)
 static pd_bytes first_word(pd_bytes *rest)
 {
     pd_bytes word = take_word(rest);
-    while (word.len && is_digit(word.ptr[word.len - 1]))
+    while (word.len && pd_digit_of(word.ptr[word.len - 1]) < 10)
         word.len--;
     return word;
 }

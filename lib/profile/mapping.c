@@ -5,14 +5,9 @@
 #include <string.h>
 
 /* A mapping without a range cannot be recognised by its place. */
-static bool has_range(uint64_t start, uint64_t limit)
-{
-    return start < limit;
-}
-
 static bool same_place(const pd_mapped *known, const pd_mapping *m)
 {
-    return has_range(m->start, m->limit) && known->start == m->start && known->limit == m->limit &&
+    return m->start < m->limit && known->start == m->start && known->limit == m->limit &&
            known->file_offset == m->file_offset;
 }
 
@@ -47,17 +42,9 @@ static bool has_identity(const pd_tables *t, pd_key identity)
     return false;
 }
 
-static const pd_mapped *find_place(const pd_mapped_list *known, const pd_mapping *m)
-{
-    for (size_t i = 0; i < known->len; i++)
-        if (same_place(&known->list[i], m))
-            return &known->list[i];
-    return NULL;
-}
-
 /* The known mapping that is mapping `index`, or NULL. */
-static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *t, size_t index,
-                                  size_t *files_replaced)
+static const pd_mapped *recognise_mapping(const pd_mapped_list *known, const pd_tables *t,
+                                          size_t index, size_t *files_replaced)
 {
     const pd_mapping *m = &t->mappings[index];
     pd_key identity = t->places[index].file;
@@ -67,7 +54,9 @@ static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *
     const pd_mapped *same = find_identity(known, identity, m);
     if (same)
         return same;
-    same = find_place(known, m);
+    for (size_t i = 0; i < known->len && !same; i++)
+        if (same_place(&known->list[i], m))
+            same = &known->list[i];
     if (!same || has_identity(t, same->identity))
         return NULL;
     *files_replaced += !pd_key_equal(same->identity, identity);
@@ -85,7 +74,7 @@ pprofdelta_status pd_mapped_recognise(pd_mapped_facts *out, pd_mem *mem,
     facts.main_replaced = !find_identity(known, t->places[0].file, &t->mappings[0]) &&
                           !has_identity(t, known->list[0].identity);
     for (size_t i = 0; i < looked_at(t); i++) {
-        const pd_mapped *same = recognise(known, t, i, &facts.files_replaced);
+        const pd_mapped *same = recognise_mapping(known, t, i, &facts.files_replaced);
         t->mappings[i].mark = same ? (uint32_t)(same - known->list) + 1 : 0;
         pd_bytes name = t->strings[t->mappings[i].filename];
         bool is_kernel = name.len && name.ptr[0] == '['; /* its code is in each process */

@@ -32,7 +32,7 @@ typedef struct stack_sums {
 } stack_sums;
 
 /* Adds the location with this id. Returns false if it is unknown. */
-static inline bool add(stack_sums *s, const pd_idmap *map, uint64_t id)
+static inline bool add_location(stack_sums *s, const pd_idmap *map, uint64_t id)
 {
     uint32_t index = pd_idmap_find(map, id);
     if (__builtin_expect(index == PD_IDMAP_NONE, 0))
@@ -44,7 +44,8 @@ static inline bool add(stack_sums *s, const pd_idmap *map, uint64_t id)
 }
 
 /* Adds the locations of a packed run of ids, most of which have one or two bytes. */
-static inline bool add_run(stack_sums *s, const pd_idmap *map, const uint8_t *p, const uint8_t *end)
+static inline bool add_locations(stack_sums *s, const pd_idmap *map, const uint8_t *p,
+                                 const uint8_t *end)
 {
     while (p < end) {
         uint64_t id = *p++;
@@ -53,7 +54,7 @@ static inline bool add_run(stack_sums *s, const pd_idmap *map, const uint8_t *p,
             if (*p++ >= 0x80 && !(p = pd_varint_decode_short(p - 2, &id)))
                 return false;
         }
-        if (!add(s, map, id))
+        if (!add_location(s, map, id))
             return false;
     }
     return p == end;
@@ -69,11 +70,11 @@ static inline bool take_locations(const pd_sample_reader *r, pd_reader *record, 
     pd_reader body;
     uint64_t id;
     if (pd_reader_expect(record, TAG_STACK, &start, &body)) {
-        if (body.end - body.at >= PD_STACK_BLOCK || !add_run(&s, map, body.at, body.end))
+        if (body.end - body.at >= PD_STACK_BLOCK || !add_locations(&s, map, body.at, body.end))
             return false;
     } else {
         while (take_one(record, TAG_ONE_ID, &id))
-            if (s.depth == PD_STACK_BLOCK - 1 || !add(&s, map, id))
+            if (s.depth == PD_STACK_BLOCK - 1 || !add_location(&s, map, id))
                 return false;
     }
     *stack = (pd_identity){.lo = s.lo, .hi = s.hi, .depth = s.depth};
@@ -219,8 +220,8 @@ static inline void wait_for_slot(waiting *w, const pd_sample_taker *taker, uint6
 }
 
 /* Hands the sample on, if there is one. */
-static inline pprofdelta_status take(waiting *w, const pd_sample_taker *taker,
-                                     const pd_parse *parse)
+static inline pprofdelta_status take_sample(waiting *w, const pd_sample_taker *taker,
+                                            const pd_parse *parse)
 {
     bool is_set = w->is_set;
     w->is_set = false;
@@ -242,7 +243,7 @@ pprofdelta_status pd_samples_read(pd_sample_reader *r, pd_reader *top, pd_sample
     while (!status && r->parse.element < samples) {
         waiting *w = &queue[r->parse.element % LAG];
         const uint8_t *start = top->at;
-        status = take(w, &taker, &r->parse);
+        status = take_sample(w, &taker, &r->parse);
         if (!pd_sample_quick(r, top, &w->sample) && !read_sample(r, top, &w->sample, &start))
             break;
         wait_for_slot(w, &taker, pd_parse_offset(&r->parse, start));
@@ -251,7 +252,7 @@ pprofdelta_status pd_samples_read(pd_sample_reader *r, pd_reader *top, pd_sample
     if (r->parse.status)
         return r->parse.status;
     for (size_t i = 0; i < LAG && !status; i++)
-        status = take(&queue[(r->parse.element + i) % LAG], &taker, &r->parse);
+        status = take_sample(&queue[(r->parse.element + i) % LAG], &taker, &r->parse);
     return status;
 }
 

@@ -24,8 +24,8 @@ static const char *const kinds[] = {[PPROFDELTA_LIVE_NONE] = "",
 #define LEN(array) (sizeof(array) / sizeof *(array))
 
 /* Appends to the text in buf. */
-static __attribute__((format(printf, 2, 3))) void add(char buf[PD_STAMP_MAX], const char *format,
-                                                      ...)
+static __attribute__((format(printf, 2, 3))) void append_text(char buf[PD_STAMP_MAX],
+                                                              const char *format, ...)
 {
     size_t len = strlen(buf);
     va_list args;
@@ -34,43 +34,38 @@ static __attribute__((format(printf, 2, 3))) void add(char buf[PD_STAMP_MAX], co
     va_end(args);
 }
 
-size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
+size_t pd_stamp_write(const pprofdelta_stamp *stamp, int64_t pid, char buf[PD_STAMP_MAX])
 {
     buf[0] = 0;
     if (stamp->live) {
-        add(buf, PD_STAMP_LIVE " epoch=%" PRIu64 " seq=%" PRIu64, stamp->epoch, stamp->sequence);
+        append_text(buf, PD_STAMP_LIVE " epoch=%" PRIu64 " seq=%" PRIu64, stamp->epoch,
+                    stamp->sequence);
         if (stamp->attempt)
-            add(buf, " attempt=%" PRIu64, stamp->attempt);
-        add(buf, " kind=%s", kinds[stamp->live]);
+            append_text(buf, " attempt=%" PRIu64, stamp->attempt);
+        append_text(buf, " kind=%s", kinds[stamp->live]);
         if (stamp->first != stamp->sequence)
-            add(buf, " first=%" PRIu64, stamp->first);
-        add(buf, " from=%" PRId64 " to=%" PRId64 " id=%016" PRIx64, stamp->from_nanos,
-            stamp->to_nanos, stamp->id);
+            append_text(buf, " first=%" PRIu64, stamp->first);
+        append_text(buf, " from=%" PRId64 " to=%" PRId64 " id=%016" PRIx64, stamp->from_nanos,
+                    stamp->to_nanos, stamp->id);
         return strlen(buf);
     }
-    add(buf, PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64, stamp->from_nanos, stamp->to_nanos);
+    append_text(buf, PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64, stamp->from_nanos,
+                stamp->to_nanos);
     if (stamp->sequence)
-        add(buf, " seq=%" PRIu64, stamp->sequence);
+        append_text(buf, " seq=%" PRIu64, stamp->sequence);
     if (stamp->sequence && stamp->attempt)
-        add(buf, " attempt=%" PRIu64, stamp->attempt);
+        append_text(buf, " attempt=%" PRIu64, stamp->attempt);
     if (stamp->sequence && stamp->acked + 1 != stamp->sequence)
-        add(buf, " acked=%" PRIu64, stamp->acked);
+        append_text(buf, " acked=%" PRIu64, stamp->acked);
     if (stamp->id)
-        add(buf, " id=%016" PRIx64, stamp->id);
+        append_text(buf, " id=%016" PRIx64, stamp->id);
     if (stamp->restart)
-        add(buf, " restart=%s", restarts[stamp->restart]);
+        append_text(buf, " restart=%s", restarts[stamp->restart]);
     if (stamp->targets)
-        add(buf, " windows=%" PRIu64 " targets=%" PRIu64, stamp->windows, stamp->targets);
-    return strlen(buf);
-}
-
-void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_compact *compact)
-{
-    char text[PD_STAMP_MAX];
-    pd_stamp_write(stamp, text);
+        append_text(buf, " windows=%" PRIu64 " targets=%" PRIu64, stamp->windows, stamp->targets);
     if (pid)
-        add(text, " pid=%" PRId64, pid);
-    pd_compact_comment(compact, pd_compact_string(compact, pd_bytes_of(text)));
+        append_text(buf, " pid=%" PRId64, pid);
+    return strlen(buf);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

@@ -11,7 +11,6 @@
 #ifndef PD_PROFILE_STAMP_H
 #define PD_PROFILE_STAMP_H
 
-#include "profile/compact.h"
 #include "profile/tables.h"
 
 enum { PD_STAMP_MAX = 256 };
@@ -35,11 +34,8 @@ static inline bool pd_is_stamp(pd_bytes comment)
            (pd_is_live_stamp(comment) && !pd_bytes_contain(comment, PD_STAMP_FULL));
 }
 
-/* Writes the stamp to buf and returns its length. Ignores is_delta. */
-size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX]);
-
-/* Writes the stamp, and the process id unless pid is 0, as the next comment of a profile. */
-void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_compact *compact);
+/* Writes the stamp to buf, with the process id unless pid is 0, and returns its length. Ignores is_delta. */
+size_t pd_stamp_write(const pprofdelta_stamp *stamp, int64_t pid, char buf[PD_STAMP_MAX]);
 
 /* Reads a comment. Returns false if it is not a stamp or not valid; *out is then unchanged. */
 bool pd_stamp_read(pd_bytes comment, pprofdelta_stamp *out);

@@ -90,7 +90,7 @@ const pd_rows pd_profile_rows = PD_ROWS(NULL, profile_fields);
 
 /* ---- ids --------------------------------------------------------------------------------------- */
 
-static pd_key spread(const pd_idmap *map, uint64_t id)
+static pd_key key_of_id(const pd_idmap *map, uint64_t id)
 {
     return pd_key_of_number(id, map->seed);
 }
@@ -101,31 +101,9 @@ static void idmap_clear(pd_idmap *map)
     pd_keymap_clear(&map->others);
 }
 
-/* Gives the id the next index. Sets *is_new to false if the id is 0 or that of an earlier element: the
- * map cannot be used then. */
-static pprofdelta_status idmap_add(pd_idmap *map, pd_mem *mem, uint64_t id, bool *is_new,
-                                   pprofdelta_error *err)
-{
-    size_t len = map->sequential + map->others.len;
-    if (len == PD_KEYMAP_MAX)
-        return PD_FAIL(err, PPROFDELTA_E_LIMIT, "profile", NULL, "a table of more than %u elements",
-                       PD_KEYMAP_MAX);
-    if (!map->others.len)
-        map->seed = (uintptr_t)map;
-    *is_new = true;
-    if (id == len + 1 && len == map->sequential) {
-        map->sequential++;
-        return PPROFDELTA_OK;
-    }
-    *is_new = id && pd_idmap_find(map, id) == PD_IDMAP_NONE;
-    PD_TRY(pd_keymap_room(&map->others, mem, spread(map, id), err));
-    pd_keymap_add(&map->others, spread(map, id));
-    return PPROFDELTA_OK;
-}
-
 uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id)
 {
-    uint32_t position = pd_keymap_find(&map->others, spread(map, id));
+    uint32_t position = pd_keymap_find(&map->others, key_of_id(map, id));
     return position == PD_KEYMAP_NONE ? PD_IDMAP_NONE : (uint32_t)map->sequential + position;
 }
 
@@ -137,12 +115,23 @@ static void idmap_release(pd_idmap *map, pd_mem *mem)
 
 /* ---- the parts of a profile -------------------------------------------------------------------- */
 
+/* Gives the id the next index. After a failure the map cannot be used. */
 static void add_id(pd_parse *p, pd_idmap *map, const pd_rows *rows, uint64_t id, uint64_t off)
 {
-    bool is_new = true;
-    if (!p->status)
-        p->status = idmap_add(map, p->mem, id, &is_new, p->err);
-    if (!is_new)
+    size_t len = map->sequential + map->others.len;
+    bool is_new = id - 1 >= map->sequential;
+    if (!map->others.len)
+        map->seed = (uintptr_t)map;
+    if (id == len + 1 && len == map->sequential && len < PD_KEYMAP_MAX) {
+        map->sequential++;
+        return;
+    }
+    if (!p->status && len == PD_KEYMAP_MAX)
+        p->status = PD_FAIL(p->err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_PROFILE, NULL,
+                            "a table of more than %u elements", PD_KEYMAP_MAX);
+    if (id && is_new)
+        pd_write_key(&p->writer, &map->others, key_of_id(map, id), &is_new);
+    if (!id || !is_new)
         PD_PARSE_FAIL(p, PPROFDELTA_E_PROFILE, pd_row_of(rows, 1)->name, off,
                       "the id %" PRIu64 " %s", id,
                       id ? "belongs to an earlier element" : "is not allowed: it means none");
@@ -214,7 +203,7 @@ static void read_comments(pd_parse *p, pd_tables *t, const char *name, const pd_
 }
 
 /* The number of elements of a top-level field so far: the index of the next one. */
-static uint64_t elements(const pd_tables *t, const pd_field_row *row)
+static uint64_t count_elements(const pd_tables *t, const pd_field_row *row)
 {
     if (row->kind != PD_FIELD_PART && row->kind != PD_FIELD_LIST)
         return PPROFDELTA_NOWHERE;
@@ -232,7 +221,7 @@ void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r)
         pd_parse_end(p, NULL, r);
     } else {
         const pd_field_row *row = pd_row_of(&pd_profile_rows, (uint32_t)(tag >> 3));
-        p->element = elements(t, row);
+        p->element = count_elements(t, row);
         pd_parse_end(p, row->name, r);
     }
     t->unknown_fields = p->unknown_fields;
@@ -285,7 +274,7 @@ void pd_tables_read(pd_tables *t, pd_parse *p, pd_reader *top)
     bool had_strings = t->strings_len;
     while (!p->status && pd_reader_next_quick(top, &f)) {
         const pd_field_row *row = pd_row_of(&pd_profile_rows, f.number);
-        p->element = elements(t, row);
+        p->element = count_elements(t, row);
         if (!pd_field_read(p, &pd_profile_rows, &f, t))
             read_part(p, t, row, &f);
     }
@@ -355,27 +344,28 @@ static void check_strings(pd_parse *p, const pd_tables *t)
 static pprofdelta_status check_first(const pd_tables *t, pprofdelta_error *err)
 {
     if (!t->len)
-        return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", NULL, "it is empty: 0 bytes");
+        return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL,
+                       "it is empty: 0 bytes");
     if (!t->strings_len)
-        return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", "string_table",
+        return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, "string_table",
                        "it has no string table: not a pprof profile, or cut off");
     if (t->strings[0].len)
-        return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", "string_table", 0, t->first_string_off,
-                       "the first string is not empty");
+        return pd_fail(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, "string_table", 0,
+                       t->first_string_off, "the first string is not empty");
     if (!t->types_len)
-        return PD_FAIL(err, PPROFDELTA_E_PROFILE, "profile", "sample_type",
+        return PD_FAIL(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, "sample_type",
                        "it has no sample types: not a pprof profile, or cut off");
     if (t->types_len > PPROFDELTA_MAX_TYPES)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "profile", "sample_type", PPROFDELTA_MAX_TYPES,
-                       t->types[PPROFDELTA_MAX_TYPES].off,
+        return pd_fail(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_PROFILE, "sample_type",
+                       PPROFDELTA_MAX_TYPES, t->types[PPROFDELTA_MAX_TYPES].off,
                        "%zu sample types; at most %d are supported", t->types_len,
                        PPROFDELTA_MAX_TYPES);
     return PPROFDELTA_OK;
 }
 
 /* Replaces the id at *ref by its index. */
-static void resolve(pd_parse *p, uint64_t *ref, const pd_idmap *map, const char *field,
-                    const char *what, uint64_t off)
+static void resolve_id(pd_parse *p, uint64_t *ref, const pd_idmap *map, const char *field,
+                       const char *what, uint64_t off)
 {
     uint64_t id = *ref;
     uint32_t index = pd_idmap_find(map, id);
@@ -389,13 +379,13 @@ static void resolve_references(pd_parse *p, pd_tables *t)
     for (p->element = 0; p->element < t->locations_len; p->element++) {
         pd_location *location = &t->locations[p->element];
         if (location->mapping)
-            resolve(p, &location->mapping, &t->mapping_map, "location.mapping_id", "mapping",
-                    location->off);
+            resolve_id(p, &location->mapping, &t->mapping_map, "location.mapping_id", "mapping",
+                       location->off);
         else
             location->mapping = PD_NONE;
         for (size_t j = 0; j < location->lines_len; j++)
-            resolve(p, &t->lines[location->lines_first + j].function, &t->function_map,
-                    "location.line.function_id", "function", location->off);
+            resolve_id(p, &t->lines[location->lines_first + j].function, &t->function_map,
+                       "location.line.function_id", "function", location->off);
     }
 }
 

@@ -107,14 +107,14 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->places.has_mappings = !(o.flags & PPROFDELTA_NO_MAPPINGS);
     r->places.has_return_addresses = (o.flags & PPROFDELTA_RETURN_ADDRESSES) != 0;
     r->started_nanos = o.started_nanos;
-    r->life.is_tables = o.format == PPROFDELTA_TABLES;
-    r->compressor.compression = r->life.is_tables ? PPROFDELTA_PLAIN : o.compression;
     r->compressor.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
     pd_stack_numbers_init(&r->numbers);
     pprofdelta_status status = set_types(r, o.types, o.types_len, err);
     if (!status)
-        status = pd_outline_set(&r->outline, &r->mem, &shared, &r->compact, err);
+        status = pd_outline_set(&r->outline, &r->mem, &shared, err);
+    r->compressor.compression =
+        pd_encoder_makes_tables(&r->outline.encoder) ? PPROFDELTA_PLAIN : o.compression;
     if (status) {
         pprofdelta_recorder_free(r);
         return status;
@@ -135,7 +135,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     PD_RELEASE(mem, r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_places_release(&r->places, mem);
-    pd_compact_release(&r->compact, mem);
+    pd_model_release(&r->model, mem);
     pd_compressor_fini(&r->compressor, mem);
     pd_keymap_release(&r->shown, mem);
     PD_RELEASE(mem, r->emitted);
@@ -186,7 +186,12 @@ static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recordin
     }
     if (r->is_scaled && !r->ledger.side_len) /* entries have carries from now on */
         PD_TRY(pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err));
-    PD_TRY(pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, false, err));
+    bool omits = pd_recorder_has_seen(r) && !r->restarted && !r->ledger.is_open;
+    PD_TRY(pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, omits, err));
+    r->keeps_unchanged = omits && (r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
+                                   r->on_reset == PPROFDELTA_ON_RESET_RESTART);
+    if (r->keeps_unchanged)
+        pd_reset_watch_begin(&r->watch, &r->ledger);
     r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
     r->outline.period = how->period;
     r->trouble.status = PPROFDELTA_OK;
@@ -234,6 +239,8 @@ pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder *r)
 
 void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
 {
+    if (!r)
+        return;
     bool is_handed_out = r->life.is_handed_out;
     if (!pd_life_abandon(&r->life))
         return;

@@ -9,10 +9,11 @@
  * looked up. The exception are program counters that lead a stack, if a symbolizer may hide them:
  * hidden frames are not part of the key.
  *
- * Most records have not changed since the last window. They get a row all the same: if counting began again at
- * zero, which is known at the end of the window only, all of them are written.
+ * Most records have not changed since the last window. They get no row, and once more than half of what the
+ * last window had counted was found again, nothing is stored for them. Up to there counting may have begun
+ * again at zero, which is known at the end of the window only: then all records are written.
  *
- * The arena stores, for each row of the window, what is needed if it is written:
+ * The arena stores, for each record that may be written, what is needed for it:
  *
  *     pd_arena_row | program counters, or a pointer to them | packed labels */
 #ifndef PD_RECORD_RECORDER_H
@@ -27,7 +28,7 @@
 #include "base/scale.h"
 #include "places/packed.h"
 #include "places/places.h"
-#include "profile/outline.h"
+#include "encode/outline.h"
 
 typedef struct pd_arena_row {
     size_t depth;
@@ -68,14 +69,16 @@ struct pprofdelta_recorder {
     pprofdelta_error trouble;              /* a record is missing, and why */
     uint64_t samples_in;
     pd_window window; /* the origin of a row is the number of its record, from 0 */
-    size_t *kept_at;  /* of each row, in the arena */
+    size_t *kept_at;  /* of each entry that may be written, in the arena */
     size_t kept_at_cap;
+    bool keeps_unchanged; /* counting may have begun again, as far as is known */
+    pd_reset_watch watch;
     pd_buffer arena;
     pd_subtraction how;
     pprofdelta_restart restart; /* after the window that was handed out last */
     /* Machinery, kept for its capacity. */
     pd_places places;
-    pd_compact compact;
+    pd_model model;
     pd_compressor compressor;
     pd_stack_numbers numbers;
     pd_keymap shown; /* the key of each emitted sample, as a reader sees it */

@@ -48,28 +48,34 @@ static size_t kept_size(const pprofdelta_recorder *r, const pprofdelta_record *r
     return size;
 }
 
-/* There is room for it. */
-static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const uint64_t *stack,
-                 size_t depth)
+/* Stores what is needed if the record is written. */
+static pprofdelta_status keep(pprofdelta_recorder *r, const pprofdelta_record *record,
+                              size_t hidden, size_t entry, pprofdelta_error *err)
 {
     pd_buffer *arena = &r->arena;
-    pd_arena_row kept = {depth, record->labels_len, record->block_size};
+    const uint64_t *stack = record->depth ? record->stack + hidden : NULL;
+    pd_arena_row kept = {record->depth - hidden, record->labels_len, record->block_size};
+    size_t size = kept_size(r, record, kept.depth);
+    PD_TRY(pd_buffer_room(&r->mem, arena, size + sizeof(uint64_t), err));
+    PD_TRY(PD_GROW(&r->mem, r->kept_at, entry + 1, err));
+    r->kept_at[entry] = arena->len;
     pd_buffer_put(arena, &kept, sizeof kept);
     if (r->flags & PPROFDELTA_BORROW_STACKS)
         pd_buffer_put(arena, &stack, sizeof stack);
     else
-        pd_buffer_put(arena, stack, depth * sizeof *stack);
+        pd_buffer_put(arena, stack, kept.depth * sizeof *stack);
     for (size_t i = 0; i < record->labels_len; i++) {
         pd_label_parts l = pd_label_parts_of(&record->labels[i]);
         pd_pack_label(arena, &l);
     }
     arena->len = (arena->len + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
+    return PPROFDELTA_OK;
 }
 
 pd_kept pd_recorder_kept(const pprofdelta_recorder *r, size_t row)
 {
     pd_kept kept;
-    const uint8_t *at = r->arena.ptr + r->kept_at[row];
+    const uint8_t *at = r->arena.ptr + r->kept_at[r->window.entry[row]];
     memcpy(&kept.row, at, sizeof kept.row);
     at += sizeof kept.row;
     if (r->flags & PPROFDELTA_BORROW_STACKS) {
@@ -98,23 +104,20 @@ static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_recor
     return PPROFDELTA_OK;
 }
 
-/* All steps that may fail come before the window changes. */
+/* After a failure, the window can only be abandoned. */
 static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *record,
                              const int64_t *row, pprofdelta_error *err)
 {
-    size_t hidden, rows = r->window.len;
+    const pd_window *w = &r->window;
+    size_t hidden, rows = w->len, entries = w->len + w->unchanged;
     pd_key key;
     PD_TRY(identify(r, record, &hidden, &key, err));
-    const uint64_t *stack = record->depth ? record->stack + hidden : NULL;
-    size_t depth = record->depth - hidden;
-    PD_TRY(pd_buffer_room(&r->mem, &r->arena, kept_size(r, record, depth) + sizeof(uint64_t), err));
-    PD_TRY(PD_GROW(&r->mem, r->kept_at, rows + 1, err));
     PD_TRY(pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err));
-    if (r->window.len > rows) {
-        r->kept_at[rows] = r->arena.len;
-        keep(r, record, stack, depth);
-    }
-    return PPROFDELTA_OK;
+    size_t entry = w->guess - 1; /* the one that was just added */
+    bool is_first = w->len + w->unchanged > entries, is_kept = r->keeps_unchanged && is_first;
+    if (is_kept && r->on_reset == PPROFDELTA_ON_RESET_AUTO)
+        r->keeps_unchanged = pd_reset_watch_add(&r->watch, &r->ledger, entry, row);
+    return is_kept || w->len > rows ? keep(r, record, hidden, entry, err) : PPROFDELTA_OK;
 }
 
 static pprofdelta_status check_record(const pprofdelta_record *record, pprofdelta_error *err)

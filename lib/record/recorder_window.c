@@ -13,14 +13,18 @@ static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart
         verdict.restart = PPROFDELTA_RESTART_STARTED;
     bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
     if (r->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
-        return PD_FAIL(err, PPROFDELTA_E_RESET, "delta", NULL, "%s",
+        return PD_FAIL(err, PPROFDELTA_E_RESET, PPROFDELTA_STAGE_DELTA, NULL, "%s",
                        verdict.restart == PPROFDELTA_RESTART_STARTED ? "counting began anew"
                        : verdict.restart == PPROFDELTA_RESTART_MASS
                            ? "half of what the last window had counted, or more, is gone"
                            : "a counter went backwards");
+    /* Nothing was lost that counts as a restart, unless a record that came again was below zero. */
+    if (r->window.unchanged && !r->keeps_unchanged)
+        verdict.restart = PPROFDELTA_RESTART_NONE;
     *out = verdict.restart;
-    if (!verdict.restart)
-        pd_window_lift(&r->window);
+    if (verdict.restart)
+        return pd_window_add_unchanged(&r->window, &r->mem, err);
+    pd_window_lift(&r->window);
     return PPROFDELTA_OK;
 }
 

@@ -86,14 +86,17 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
     pd_carry carries[PPROFDELTA_MAX_TYPES];
     r->frames_len = 0;
     pd_keymap_clear(&r->shown);
-    for (size_t row = 0; row < r->window.len; row++) {
+    if (r->window.is_late)
+        PD_TRY(pd_window_order(&r->window, &r->mem, err));
+    for (size_t i = 0; i < r->window.len; i++) {
+        size_t row = pd_window_row_at(&r->window, i);
         if (!pd_subtract_row(&r->window, row, r->how, raw))
             continue;
         pd_tally_output(tally, raw, r->schema.len);
         pd_recorder_load_carries(r, row, carries);
         if (!pd_recorder_unsample(r, pd_recorder_kept(r, row).row.block_size, raw, carries, values))
             return pd_no_fit(err, PPROFDELTA_NOWHERE, "an unsampled value does not fit");
-        if (pd_compact_has_value(values, r->schema.len))
+        if (pd_model_has_value(values, r->schema.len))
             PD_TRY(emit(r, row, values, err));
     }
     return PPROFDELTA_OK;
@@ -103,38 +106,37 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
 
 static void write_stack(pprofdelta_recorder *r, size_t first, size_t depth)
 {
-    uint8_t *out = depth ? pd_compact_stack(&r->compact, depth) : NULL;
+    uint8_t *out = depth ? pd_model_stack(&r->model, depth) : NULL;
     if (!out)
         return;
     for (size_t i = 0; i < depth; i++)
-        out = pd_compact_stack_put(out,
-                                   pd_places_write(&r->places, &r->compact, r->frames[first + i]));
-    pd_compact_stack_end(&r->compact, out);
+        out = pd_model_stack_put(out, pd_places_write(&r->places, &r->model, r->frames[first + i]));
+    pd_model_stack_end(&r->model, out);
 }
 
 static void write_labels(pprofdelta_recorder *r, size_t row)
 {
     pd_kept kept = pd_recorder_kept(r, row);
     if (kept.row.block_size) {
-        uint32_t bytes = pd_compact_string(&r->compact, pd_bytes_of("bytes"));
-        pd_compact_sample_label(&r->compact, bytes, 0, kept.row.block_size, bytes);
+        uint32_t bytes = pd_model_string(&r->model, pd_bytes_of("bytes"));
+        pd_model_add_label(&r->model, bytes, 0, kept.row.block_size, bytes);
     }
-    pd_write_packed_labels(&r->compact, kept.labels, kept.row.labels_len);
+    pd_write_packed_labels(&r->model, kept.labels, kept.row.labels_len);
 }
 
 static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pprofdelta_error *err)
 {
-    pd_outline_begin(&r->outline, &r->compact, &r->mem, err);
-    pd_places_write_main(&r->places, &r->compact);
+    pd_outline_begin(&r->outline, &r->model, &r->mem, err);
+    pd_places_write_main(&r->places, &r->model);
     for (size_t i = 0; i < r->shown.len; i++) {
         const pd_emitted *e = &r->emitted[i];
-        if (!pd_compact_has_value(values_of(r, i), r->columns.len))
+        if (!pd_model_has_value(values_of(r, i), r->columns.len))
             continue; /* equal samples, of which one had values below zero */
         write_stack(r, e->frames_first, e->depth);
         write_labels(r, e->row);
-        pd_compact_sample_end(&r->compact, values_of(r, i), r->columns.len);
+        pd_model_add_sample(&r->model, values_of(r, i));
     }
-    return pd_outline_finish(&r->outline, &r->life, &r->compact, out);
+    return pd_outline_finish(&r->outline, &r->life, &r->model, out);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -144,7 +146,7 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
 {
     pd_tally_report(tally, &r->window, &r->life.window, &r->schema, &r->columns, r->types, report);
     report->samples_in = r->samples_in;
-    report->samples_out = r->compact.samples;
+    report->samples_out = r->model.samples;
     report->by_address = r->places.keys.len - r->places.by_lines;
     report->by_lines = r->places.by_lines;
     report->had_base = r->has_base || r->restart;
@@ -175,9 +177,11 @@ pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofd
                                             pprofdelta_report *report, pprofdelta_error *err)
 {
     pprofdelta_report done;
+    pprofdelta_sink own;
     uint64_t ticket;
     if (report)
         PD_TRY(pd_result_check(report, err));
+    sink = pd_encoder_sink(&r->outline.encoder, sink, &own);
     PD_TRY(pd_life_write(&r->life, sink, &ticket, err));
     r->is_full = true;
     if (r->trouble.status && err)

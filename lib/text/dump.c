@@ -22,69 +22,62 @@ enum {
     S_FILES
 };
 
-typedef struct maker {
-    pd_dump *text;
-    pd_writer writer;
-} maker;
-
 /* ---- samples ----------------------------------------------------------------------------- */
 
-static uint64_t number_of(maker *m, uint64_t address)
+static uint64_t number_of(pd_dump *d, uint64_t address)
 {
-    pd_dump *text = m->text;
-    pd_key key = pd_key_of_number(address, (uintptr_t)text);
+    pd_key key = pd_key_of_number(address, (uintptr_t)d);
     bool is_new;
-    return (uint64_t)pd_write_key(&m->writer, &text->addresses, key, &is_new) + 1;
+    return (uint64_t)pd_write_key(&d->writer, &d->addresses, key, &is_new) + 1;
 }
 
-static pprofdelta_status write_stack(maker *m, const pd_record *record, pd_buffer *part)
+static pprofdelta_status write_stack(pd_dump *d, const pd_record *record, pd_buffer *part)
 {
     pd_lines stack = {.rest = record->stack, .number = record->line, .start = record->off};
-    while (!m->writer.status && !pd_lines_is_done(&stack)) {
+    while (!d->writer.status && !pd_lines_is_done(&stack)) {
         uint64_t address;
         if (!pd_lines_hex(&stack, &address))
-            return pd_lines_fail(&stack, "is not a list of addresses", m->writer.err);
+            return pd_lines_fail(&stack, "is not a list of addresses", d->writer.err);
         uint64_t call =
             address ? address - 1 : 0; /* a return address: in the call, one byte lower */
-        pd_write_element(&m->writer, part, number_of(m, call));
+        pd_write_element(&d->writer, part, number_of(d, call));
     }
-    return m->writer.status;
+    return d->writer.status;
 }
 
-static size_t first_value(const pd_dump *text)
+static size_t first_value(const pd_dump *d)
 {
-    return text->has_no_sums ? PD_TEXT_INUSE_OBJECTS : PD_TEXT_ALLOC_OBJECTS;
+    return d->has_no_sums ? PD_TEXT_INUSE_OBJECTS : PD_TEXT_ALLOC_OBJECTS;
 }
 
 /* Both lists are packed. */
-static pprofdelta_status write_sample(maker *m, const pd_record *record)
+static pprofdelta_status write_sample(pd_dump *d, const pd_record *record)
 {
-    pd_dump *text = m->text;
-    pd_buffer *list = &text->list, *sample = &text->sample;
-    PD_TRY(write_stack(m, record, list));
-    pd_write_part(&m->writer, sample, PD_SAMPLE_LOCATION_ID, list);
-    for (size_t i = first_value(text); i < PD_TEXT_VALUES; i++)
-        pd_write_element(&m->writer, list, (uint64_t)record->values[i]);
-    pd_write_part(&m->writer, sample, PD_SAMPLE_VALUE, list);
-    pd_write_part(&m->writer, &text->profile, PD_PROFILE_SAMPLE, sample);
-    return m->writer.status;
+    pd_buffer *list = &d->list, *sample = &d->sample;
+    PD_TRY(write_stack(d, record, list));
+    pd_write_part(&d->writer, sample, PD_SAMPLE_LOCATION_ID, list);
+    for (size_t i = first_value(d); i < PD_TEXT_VALUES; i++)
+        pd_write_element(&d->writer, list, (uint64_t)record->values[i]);
+    pd_write_part(&d->writer, sample, PD_SAMPLE_VALUE, list);
+    pd_write_part(&d->writer, &d->profile, PD_PROFILE_SAMPLE, sample);
+    return d->writer.status;
 }
 
-static void write_value_type(maker *m, uint32_t field, uint64_t type, uint64_t unit)
+static void write_value_type(pd_dump *d, uint32_t field, uint64_t type, uint64_t unit)
 {
-    pd_buffer *part = &m->text->sample;
-    PD_WRITE_VARINTS(&m->writer, part, PD_VALUE_TYPE_TYPE, type, unit);
-    pd_write_part(&m->writer, &m->text->profile, field, part);
+    pd_buffer *part = &d->sample;
+    PD_WRITE_VARINTS(&d->writer, part, PD_VALUE_TYPE_TYPE, type, unit);
+    pd_write_part(&d->writer, &d->profile, field, part);
 }
 
-static void write_types(maker *m)
+static void write_types(pd_dump *d)
 {
     static const uint8_t types[PD_TEXT_VALUES][2] = {{S_ALLOC_OBJECTS, S_COUNT},
                                                      {S_ALLOC_SPACE, S_BYTES},
                                                      {S_INUSE_OBJECTS, S_COUNT},
                                                      {S_INUSE_SPACE, S_BYTES}};
-    for (size_t i = first_value(m->text); i < PD_TEXT_VALUES; i++)
-        write_value_type(m, PD_PROFILE_SAMPLE_TYPE, types[i][0], types[i][1]);
+    for (size_t i = first_value(d); i < PD_TEXT_VALUES; i++)
+        write_value_type(d, PD_PROFILE_SAMPLE_TYPE, types[i][0], types[i][1]);
 }
 
 /* ---- maps -------------------------------------------------------------------------------- */
@@ -96,11 +89,10 @@ typedef struct map_signs {
 } map_signs;
 
 /* Keeps the mappings of code. Lines of another form are skipped: the counts are valid without them. */
-static void read_maps(maker *m, pd_lines *lines, map_signs *signs)
+static void read_maps(pd_dump *d, pd_lines *lines, map_signs *signs)
 {
-    pd_dump *text = m->text;
     *signs = (map_signs){.has_lines = false};
-    while (!m->writer.status && pd_lines_next(lines)) {
+    while (!d->writer.status && pd_lines_next(lines)) {
         pd_maps_line map;
         signs->has_lines |= !pd_lines_is_done(lines);
         if (!pd_maps_parse_line(lines->rest, &map))
@@ -109,47 +101,45 @@ static void read_maps(maker *m, pd_lines *lines, map_signs *signs)
         if (map.limit > signs->limit)
             signs->limit = map.limit;
         if (map.is_executable)
-            m->writer.status =
-                pd_maps_add(&text->maps, m->writer.mem, &map, (pd_bytes){0}, m->writer.err);
+            d->writer.status =
+                pd_maps_add(&d->maps, d->writer.mem, &map, (pd_bytes){0}, d->writer.err);
     }
-    if (!m->writer.status)
-        m->writer.status = pd_maps_sort(&text->maps, m->writer.mem, m->writer.err);
+    if (!d->writer.status)
+        d->writer.status = pd_maps_sort(&d->maps, d->writer.mem, d->writer.err);
 }
 
-static void write_maps(maker *m)
+static void write_maps(pd_dump *d)
 {
-    pd_dump *text = m->text;
-    pd_buffer *part = &text->sample;
-    for (size_t i = 0; i < text->maps.len; i++) {
-        const pd_map *map = &text->maps.maps[i];
-        PD_WRITE_VARINTS(&m->writer, part, PD_MAPPING_ID, i + 1, map->start, map->limit,
+    pd_buffer *part = &d->sample;
+    for (size_t i = 0; i < d->maps.len; i++) {
+        const pd_map *map = &d->maps.maps[i];
+        PD_WRITE_VARINTS(&d->writer, part, PD_MAPPING_ID, i + 1, map->start, map->limit,
                          map->file_offset, map->name_len ? S_FILES + i : S_NONE);
-        pd_write_part(&m->writer, &text->profile, PD_PROFILE_MAPPING, part);
+        pd_write_part(&d->writer, &d->profile, PD_PROFILE_MAPPING, part);
     }
 }
 
-static void write_locations(maker *m)
+static void write_locations(pd_dump *d)
 {
-    pd_dump *text = m->text;
-    pd_buffer *part = &text->sample;
-    for (size_t i = 0; i < text->addresses.len && !m->writer.status; i++) {
-        uint64_t address = text->addresses.keys[i].hi;
-        uint32_t map = pd_maps_find(&text->maps, address);
-        PD_WRITE_VARINTS(&m->writer, part, PD_LOCATION_ID, i + 1,
+    pd_buffer *part = &d->sample;
+    for (size_t i = 0; i < d->addresses.len && !d->writer.status; i++) {
+        uint64_t address = d->addresses.keys[i].hi;
+        uint32_t map = pd_maps_find(&d->maps, address);
+        PD_WRITE_VARINTS(&d->writer, part, PD_LOCATION_ID, i + 1,
                          map == PD_MAP_NONE ? 0 : map + UINT64_C(1), address);
-        pd_write_part(&m->writer, &text->profile, PD_PROFILE_LOCATION, part);
+        pd_write_part(&d->writer, &d->profile, PD_PROFILE_LOCATION, part);
     }
 }
 
 /* ---- the profile ------------------------------------------------------------------------- */
 
-static void write_string(maker *m, const char *string)
+static void write_string(pd_dump *d, const char *string)
 {
-    pd_write_bytes(&m->writer, &m->text->profile, PD_PROFILE_STRING_TABLE, (const uint8_t *)string,
+    pd_write_bytes(&d->writer, &d->profile, PD_PROFILE_STRING_TABLE, (const uint8_t *)string,
                    strlen(string));
 }
 
-static void write_strings(maker *m, const pd_records *records)
+static void write_strings(pd_dump *d, const pd_records *records)
 {
     static const char *const strings[] = {
         [S_NONE] = "",
@@ -166,38 +156,30 @@ static void write_strings(maker *m, const pd_records *records)
              records->is_jemalloc || records->repeats_inuse ? "heap_v2" : "heapprofile",
              (unsigned long long)records->rate);
     for (size_t i = 0; i < S_COMMENT; i++)
-        write_string(m, strings[i]);
-    write_string(m, comment);
-    for (uint32_t i = 0; i < m->text->maps.len; i++) {
-        pd_bytes name = pd_maps_name(&m->text->maps, i);
-        pd_write_bytes(&m->writer, &m->text->profile, PD_PROFILE_STRING_TABLE, name.ptr, name.len);
+        write_string(d, strings[i]);
+    write_string(d, comment);
+    for (uint32_t i = 0; i < d->maps.len; i++) {
+        pd_bytes name = pd_maps_name(&d->maps, i);
+        pd_write_bytes(&d->writer, &d->profile, PD_PROFILE_STRING_TABLE, name.ptr, name.len);
     }
 }
 
 /* Finds out whether there are cumulative counts. jemalloc without prof_accum writes zeros, and
  * tcmalloc's sample of the heap repeats the values in use. */
-static pprofdelta_status look_for_sums(pd_dump *text, pd_records records, pprofdelta_error *err)
+static pprofdelta_status look_for_sums(pd_dump *d, pd_records records)
 {
     pd_record record;
-    bool has_one = true;
-    pprofdelta_status status = PPROFDELTA_OK;
-    text->has_no_sums = false;
-    bool has_any = false;
-    while (!status && has_one) {
-        status = pd_records_next(&records, &record, &has_one, err);
-        if (status || !has_one)
-            continue;
+    bool has_one;
+    do {
+        PD_TRY(pd_records_next(&records, &record, &has_one, d->writer.err));
         const int64_t *v = record.values;
-        has_any = true;
-        bool is_nothing = !v[PD_TEXT_ALLOC_OBJECTS] && !v[PD_TEXT_ALLOC_SPACE];
-        bool is_repeated = records.repeats_inuse &&
-                           v[PD_TEXT_ALLOC_OBJECTS] == v[PD_TEXT_INUSE_OBJECTS] &&
-                           v[PD_TEXT_ALLOC_SPACE] == v[PD_TEXT_INUSE_SPACE];
-        if (!is_nothing && !is_repeated)
-            return PPROFDELTA_OK;
-    }
-    text->has_no_sums = has_any;
-    return status;
+        if (has_one)
+            d->has_no_sums =
+                (!v[PD_TEXT_ALLOC_OBJECTS] && !v[PD_TEXT_ALLOC_SPACE]) ||
+                (records.repeats_inuse && v[PD_TEXT_ALLOC_OBJECTS] == v[PD_TEXT_INUSE_OBJECTS] &&
+                 v[PD_TEXT_ALLOC_SPACE] == v[PD_TEXT_INUSE_SPACE]);
+    } while (has_one && d->has_no_sums);
+    return PPROFDELTA_OK;
 }
 
 /* Checks that the dump is complete. It ends with a copy of the maps, so the line before the maps
@@ -208,50 +190,48 @@ static pprofdelta_status look_for_sums(pd_dump *text, pd_records records, pprofd
  * The maps have no end mark, but they are ordered by address. On Linux the main thread's stack is
  * near the end, above all code. Without it, the maps are taken as complete if they reach beyond all
  * addresses of the stacks. */
-static pprofdelta_status check_end(const maker *m, const pd_lines *lines, const map_signs *signs)
+static pprofdelta_status check_end(const pd_dump *d, const pd_lines *lines, const map_signs *signs)
 {
-    const pd_dump *text = m->text;
     if (!signs->has_lines)
         return pd_lines_fail(lines, "the dump is cut off after this line: there are no mappings",
-                             m->writer.err);
+                             d->writer.err);
     if (signs->has_stack)
         return PPROFDELTA_OK;
     if (!pd_lines_is_ended(lines))
-        return pd_lines_fail(lines, "ends in the middle: the dump is cut off", m->writer.err);
-    for (size_t i = 0; i < text->addresses.len && signs->limit; i++)
-        if (text->addresses.keys[i].hi >= signs->limit)
+        return pd_lines_fail(lines, "ends in the middle: the dump is cut off", d->writer.err);
+    for (size_t i = 0; i < d->addresses.len && signs->limit; i++)
+        if (d->addresses.keys[i].hi >= signs->limit)
             return pd_lines_fail(lines,
                                  "the dump is cut off after this line: the mappings do not "
                                  "reach the addresses of all stacks",
-                                 m->writer.err);
+                                 d->writer.err);
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
+static pprofdelta_status make_profile(pd_dump *d, pd_records *records, bool is_raw)
 {
-    pd_dump *text = m->text;
     pd_record record;
     bool has_one = true;
-    PD_TRY(look_for_sums(text, *records, m->writer.err));
-    write_types(m);
+    PD_TRY(look_for_sums(d, *records));
+    write_types(d);
     for (;;) {
-        PD_TRY(pd_records_next(records, &record, &has_one, m->writer.err));
+        PD_TRY(pd_records_next(records, &record, &has_one, d->writer.err));
         if (!has_one)
             break;
-        if (!is_raw && !pd_dump_unsample(text, record.values + first_value(text)))
-            return pd_no_fit(m->writer.err, record.off, "an unsampled value does not fit");
-        PD_TRY(write_sample(m, &record));
+        if (!is_raw && !pd_dump_unsample(d, record.values + first_value(d)))
+            return pd_no_fit(d->writer.err, record.off, "an unsampled value does not fit");
+        PD_TRY(write_sample(d, &record));
     }
     map_signs signs;
-    read_maps(m, &records->lines, &signs);
-    PD_TRY(m->writer.status ? m->writer.status : check_end(m, &records->lines, &signs));
-    write_maps(m);
-    write_locations(m);
-    write_value_type(m, PD_PROFILE_PERIOD_TYPE, S_SPACE, S_BYTES);
-    pd_write_varint(&m->writer, &text->profile, PD_PROFILE_PERIOD, text->rate);
-    pd_write_varint(&m->writer, &text->profile, PD_PROFILE_COMMENT, S_COMMENT);
-    write_strings(m, records);
-    return m->writer.status;
+    read_maps(d, &records->lines, &signs);
+    PD_TRY(d->writer.status ? d->writer.status : check_end(d, &records->lines, &signs));
+    write_maps(d);
+    write_locations(d);
+    write_value_type(d, PD_PROFILE_PERIOD_TYPE, S_SPACE, S_BYTES);
+    pd_write_varint(&d->writer, &d->profile, PD_PROFILE_PERIOD, d->rate);
+    pd_write_varint(&d->writer, &d->profile, PD_PROFILE_COMMENT, S_COMMENT);
+    write_strings(d, records);
+    return d->writer.status;
 }
 
 bool pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes)
@@ -268,39 +248,39 @@ bool pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes)
     return pd_scale_fits(scale, before[0], *objects) && pd_scale_fits(scale, before[1], *bytes);
 }
 
-pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
+pprofdelta_status pd_dump_read(pd_dump *d, pd_mem *mem, bool is_raw, pd_bytes *bytes,
                                pprofdelta_error *err)
 {
     pd_records records;
-    text->rate = 0;
-    text->has_no_sums = false;
+    d->rate = 0;
+    d->has_no_sums = false;
     if (!pd_records_begin(&records, *bytes))
         return PPROFDELTA_OK;
-    maker m = {.text = text, .writer = {.mem = mem, .err = err}};
-    text->profile.len = text->sample.len = text->list.len = 0;
-    pd_maps_clear(&text->maps);
-    pd_keymap_clear(&text->addresses);
-    text->rate = records.rate;
-    PD_TRY(make(&m, &records, is_raw));
-    *bytes = (pd_bytes){text->profile.ptr, text->profile.len};
+    d->writer = (pd_writer){.mem = mem, .err = err};
+    d->profile.len = d->sample.len = d->list.len = 0;
+    pd_maps_clear(&d->maps);
+    pd_keymap_clear(&d->addresses);
+    d->rate = records.rate;
+    PD_TRY(make_profile(d, &records, is_raw));
+    *bytes = (pd_bytes){d->profile.ptr, d->profile.len};
     return PPROFDELTA_OK;
 }
 
-bool pd_dump_unsample(const pd_dump *text, int64_t *values)
+bool pd_dump_unsample(const pd_dump *d, int64_t *values)
 {
-    size_t len = PD_TEXT_VALUES - first_value(text);
+    size_t len = PD_TEXT_VALUES - first_value(d);
     bool fits = true;
     for (size_t i = 0; i < len; i += 2)
-        fits &= pd_unsample(text->rate, &values[i], &values[i + 1]);
+        fits &= pd_unsample(d->rate, &values[i], &values[i + 1]);
     return fits;
 }
 
-void pd_dump_release(pd_dump *text, pd_mem *mem)
+void pd_dump_release(pd_dump *d, pd_mem *mem)
 {
-    pd_buffer_release(mem, &text->profile);
-    pd_buffer_release(mem, &text->sample);
-    pd_buffer_release(mem, &text->list);
-    pd_keymap_release(&text->addresses, mem);
-    pd_maps_release(&text->maps, mem);
-    *text = (pd_dump){0};
+    pd_buffer_release(mem, &d->profile);
+    pd_buffer_release(mem, &d->sample);
+    pd_buffer_release(mem, &d->list);
+    pd_keymap_release(&d->addresses, mem);
+    pd_maps_release(&d->maps, mem);
+    *d = (pd_dump){0};
 }

@@ -16,6 +16,7 @@
 #include "base/keymap.h"
 #include "process/maps.h"
 #include "text/records.h"
+#include "wire/writer.h"
 
 /* Scales *objects and *bytes in place, rounded to the nearest number. Both stay unchanged if rate
  * is below 2 (all allocations are recorded) or if one of them is 0 (the size is unknown). A result
@@ -30,18 +31,19 @@ typedef struct pd_dump {
     pd_buffer sample;    /* scratch: the message that is being built */
     pd_buffer list;      /* scratch: the packed list in that */
     pd_maps maps;        /* of code */
+    pd_writer writer;    /* of the text that is being read */
 } pd_dump;               /* zero it to begin */
 
 /* If *bytes is a text of these formats, converts it and sets *bytes to the profile, which is valid
  * until the next call. Otherwise sets rate to 0 and leaves *bytes. is_raw: the values are not
  * unsampled. */
-pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
+pprofdelta_status pd_dump_read(pd_dump *dump, pd_mem *mem, bool is_raw, pd_bytes *bytes,
                                pprofdelta_error *err);
 
 /* Unsamples the values of one sample, in the order of the profile's columns. Returns false if one does not fit in 64
  * bits. */
-bool pd_dump_unsample(const pd_dump *text, int64_t *values);
+bool pd_dump_unsample(const pd_dump *dump, int64_t *values);
 
-void pd_dump_release(pd_dump *text, pd_mem *mem);
+void pd_dump_release(pd_dump *dump, pd_mem *mem);
 
 #endif

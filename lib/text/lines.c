@@ -75,6 +75,6 @@ bool pd_lines_is_ended(const pd_lines *lines)
 
 pprofdelta_status pd_lines_fail(const pd_lines *lines, const char *what, pprofdelta_error *err)
 {
-    return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE, lines->start,
-                   "line %zu: %s", lines->number, what);
+    return pd_fail(err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL, PPROFDELTA_NOWHERE,
+                   lines->start, "line %zu: %s", lines->number, what);
 }

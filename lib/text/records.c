@@ -58,7 +58,7 @@ static bool is_aside(pd_records *records)
 }
 
 /* Fails at the current line. The reason may be that the text ends in it. */
-static pprofdelta_status fail(const pd_lines *lines, const char *what, pprofdelta_error *err)
+static pprofdelta_status fail_here(const pd_lines *lines, const char *what, pprofdelta_error *err)
 {
     if (!pd_lines_is_ended(lines))
         what = "ends in the middle: the dump is cut off";
@@ -87,7 +87,7 @@ static pprofdelta_status next_gperftools(pd_records *records, pd_record *record,
                                  "-proto converts such a dump",
                                  err);
         if (!read_counts(lines, record->values) || !pd_lines_take(lines, "@"))
-            return fail(lines, "is not a record of a heap profile", err);
+            return fail_here(lines, "is not a record of a heap profile", err);
         record->stack = lines->rest;
         record->line = lines->number;
         record->off = lines->start;
@@ -126,7 +126,7 @@ static pprofdelta_status read_threads(pd_records *records, int64_t values[PD_TEX
         if (records->is_ahead)
             break;
         if (!read_thread(lines, counts, &is_sum))
-            return fail(lines, "is neither a stack nor the counts of one", err);
+            return fail_here(lines, "is neither a stack nor the counts of one", err);
         *has_any = true;
         if (is_sum)
             memcpy(values, counts, sizeof counts);

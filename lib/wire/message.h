@@ -40,12 +40,14 @@ static inline uint64_t pd_parse_offset(const pd_parse *parse, const uint8_t *at)
 
 /* Each sets the sticky status and the error, unless the status is set.
  *
- * `code` E_WIRE has the stage "wire", the others "profile". name may be NULL. */
+ * `code` E_WIRE has the stage WIRE, the others PROFILE. name may be NULL. */
 #define PD_PARSE_FAIL(parse, code, name, off, ...)                                                 \
-    ((parse)->status = (parse)->status ? (parse)->status                                           \
-                                       : pd_fail((parse)->err, code,                               \
-                                                 (code) == PPROFDELTA_E_WIRE ? "wire" : "profile", \
-                                                 name, (parse)->element, off, __VA_ARGS__))
+    ((parse)->status = (parse)->status                                                             \
+                           ? (parse)->status                                                       \
+                           : pd_fail((parse)->err, code,                                           \
+                                     (code) == PPROFDELTA_E_WIRE ? PPROFDELTA_STAGE_WIRE           \
+                                                                 : PPROFDELTA_STAGE_PROFILE,       \
+                                     name, (parse)->element, off, __VA_ARGS__))
 
 void pd_parse_wrong_wire(pd_parse *parse, const char *name, const pd_field *field);
 void pd_parse_string_range(pd_parse *parse, const char *name, uint64_t off, int64_t index);

@@ -61,10 +61,9 @@ static void use_builder()
                 std::string name = "thrower" + std::to_string(n % 10); // gone when it is written
                 pprofdelta_frame frame = pprofdelta_frame();
                 frame.name = name.c_str();
-                pprofdelta_sample *sample = pprofdelta_sample_start(builder);
-                pprofdelta_sample_push_frame(sample, &frame, 0);
-                pprofdelta_sample_push_value(sample, 0, 1);
-                pprofdelta_sample_add(sample, nullptr);
+                const int64_t one = 1;
+                const pprofdelta_sample sample = {&frame, nullptr, 1, &one, nullptr, 0};
+                pprofdelta_builder_add(builder, &sample, nullptr);
             }
         });
     for (std::thread &thread : threads)

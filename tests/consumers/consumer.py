@@ -6,9 +6,9 @@ WRITE = CFUNCTYPE(c_int, c_void_p, c_void_p, c_size_t)
 class Sink(Structure):
     _fields_ = [("write", WRITE), ("cookie", c_void_p)]
 class Error(Structure):
-    _fields_ = [("status", c_int), ("reason", c_int), ("stage", c_char_p),
-                ("field", c_char * 64), ("element", c_uint64), ("offset", c_uint64),
-                ("is_prev", c_int), ("text", c_char * 1024)]
+    _fields_ = [("status", c_int), ("reason", c_int), ("stage", c_int),
+                ("is_prev", c_int), ("field", c_char_p), ("element", c_uint64),
+                ("offset", c_uint64), ("text", c_char * 472)]
 
 prev, cur = (open(name, "rb").read() for name in sys.argv[1:3])
 sink = Sink(WRITE(lambda _, data, size: sys.stdout.buffer.write(string_at(data, size)) != size))

@@ -80,6 +80,16 @@ int lack_memory(void *, const void *, size_t)
     }
 }
 
+// A walker of the program's own: the caller, or nothing, and then the unwinder is asked.
+size_t walk(uint64_t *addresses, size_t most)
+{
+    static unsigned calls;
+    if (calls++ % 2 || !most)
+        return 0;
+    addresses[0] = reinterpret_cast<uintptr_t>(&cache) + 1;
+    return 1;
+}
+
 int discard(void *, const void *, size_t)
 {
     return 0;
@@ -236,8 +246,13 @@ int main()
         return std::fprintf(stderr, "%s\n", err.text), 1;
     if (pprofdelta_alloc::start(options, &err) != PPROFDELTA_E_USAGE)
         return std::fprintf(stderr, "a second tracker was started\n"), 1;
+    pprofdelta_alloc::allocated(nullptr,
+                                static_cast<size_t>(PTRDIFF_MAX) + 2); // no block has such a size
+    pprofdelta_alloc::reallocated(nullptr, 0, SIZE_MAX, [] { return nullptr; });
     cache(kept);
+    pprofdelta_alloc::walker = walk;
     std::thread([&] { cache(kept); }).join();
+    pprofdelta_alloc::walker = nullptr;
     void *grown = grow(grow(grow(nullptr, 0, 100), 100, 100000), 100000, 10000);
     pprofdelta_alloc::freed(early);
     if (pprofdelta_alloc::window({lack_memory, nullptr, nullptr}, &err) != PPROFDELTA_E_SINK)

@@ -55,7 +55,8 @@ for name in ("bin/pprofdelta", "include/pprofdelta.h", "share/man/man1/pprofdelt
              "share/man/man3/libpprofdelta.3", "share/bash-completion/completions/pprofdelta",
              "share/zsh/site-functions/_pprofdelta", "share/fish/vendor_completions.d/pprofdelta.fish",
              f"{options['libdir']}/libpprofdelta.a", f"{options['libdir']}/libpprofdelta.so.{version}",
-             f"{options['libdir']}/pkgconfig/pprofdelta.pc"):
+             f"{options['libdir']}/pkgconfig/pprofdelta.pc", f"{options['libdir']}/cmake/pprofdelta/pprofdelta-config.cmake",
+             f"{options['libdir']}/cmake/pprofdelta/pprofdelta-config-version.cmake"):
     check("installs " + name, os.path.isfile(os.path.join(prefix, name)))
 for link in ("libpprofdelta.so", "libpprofdelta.so." + api):
     leads_to = os.path.realpath(os.path.join(libdir, link))
@@ -63,6 +64,11 @@ for link in ("libpprofdelta.so", "libpprofdelta.so." + api):
         os.path.join(libdir, "libpprofdelta.so." + version)), leads_to)
 ran = run(os.path.join(prefix, "bin", "pprofdelta"), "--version")
 check("the installed command runs", ran.stdout.decode().splitlines()[:1] == [f"pprofdelta {version}"], ran)
+if have("nm"):
+    loose = {row.split()[0] for row in run("nm", "--defined-only", "--extern-only", "--format=posix", os.path.join(
+        libdir, "libpprofdelta.a")).stdout.decode().splitlines() if " " in row}
+    loose = {name for name in loose if not name.startswith("pprofdelta_")} - {"_.stapsdt.base"}
+    check("the archive has no name outside of pprofdelta_", not loose, sorted(loose)[:5])
 leak = run("grep", "-rlaF", source, prefix)
 check("nothing installed names the folder it was built in", not leak.stdout or options["debug"],
       leak.stdout.decode())
@@ -132,6 +138,33 @@ if have("pkg-config", "cc"):
         makes_the_delta("C, static", out("static"))
         needed = run("readelf", "-dW", out("static")).stdout.decode()
         check("C, static, has the library in it", "libpprofdelta" not in needed, needed)
+CMAKE = """cmake_minimum_required(VERSION 3.13)
+project(consumer C)
+find_package(pprofdelta {} REQUIRED)
+add_executable(shared {here}/consumer.c)
+target_link_libraries(shared pprofdelta::pprofdelta)
+add_executable(with_archive {here}/consumer.c)
+target_link_libraries(with_archive pprofdelta::static)
+"""
+
+
+def find_with_cmake(name, wanted):
+    os.makedirs(out(name), exist_ok=True)
+    with open(os.path.join(out(name), "CMakeLists.txt"), "w", encoding="utf-8") as lists:
+        lists.write(CMAKE.format(wanted, here=here))
+    return run("cmake", "-S", out(name), "-B", out(name), "-DCMAKE_PREFIX_PATH=" + prefix,
+               f"-Dpprofdelta_DIR={libdir}/cmake/pprofdelta", env=env)
+
+
+if have("cmake", "cc"):
+    found, later = find_with_cmake("cmake", version), find_with_cmake("cmake_later", "0.2")
+    check("CMake finds the package", found.returncode == 0, found.stderr.decode()[-2000:])
+    check("CMake does not take it for a later version", later.returncode and b"0.2" in later.stderr, later.stderr)
+    if compiles("C, by CMake", "cmake", "--build", out("cmake")):
+        for name in ("shared", "with_archive"):
+            makes_the_delta("C, by CMake, " + name, os.path.join(out("cmake"), name))
+        needed = run("readelf", "-dW", os.path.join(out("cmake"), "with_archive")).stdout.decode()
+        check("pprofdelta::static is the archive", "libpprofdelta" not in needed, needed)
 if have("pkg-config", "c++") and compiles(
         "C++", "c++", "-Wall", "-Wextra", "-Werror", "-std=c++17", os.path.join(here, "consumer.cc"),
         "-o", out("cc"), *flags("--cflags", "--libs")):

@@ -31,6 +31,6 @@ int main(int argc, char **argv) /* agent SCRAPE DELTA [SCRAPE DELTA]... */
         fclose(in);
     }
     if (status)
-        fprintf(stderr, "%s: %s\n", err.stage, err.text);
+        fprintf(stderr, "%s\n", err.text);
     return pprofdelta_free(pd), free(bytes), status != PPROFDELTA_OK;
 }

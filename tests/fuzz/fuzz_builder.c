@@ -1,5 +1,4 @@
-/* Bytes as a program of calls on a builder: several samples on their way at once, flushed in any
- * order, also from within the allocator, the sink and a fork, as other threads and samplers do.
+/* Bytes as a program of calls on a builder: several samples that are flushed in any order, also from within the allocator, the sink and a fork, as other threads and samplers do.
  * Whatever fails on the way:
  *
  *   - an export that arrives is a valid, compact profile of what was flushed since the last one,
@@ -7,7 +6,7 @@
  *   - written again as OTLP it means the same (otlp_model.h)
  *   - one that is refused or has no memory loses nothing; what had no memory when it was flushed is
  *     in the next one, or the call that flushed it failed
- *   - trouble with a sample is sticky and is told when it is flushed; a wrong call is refused
+ *   - a wrong sample and a wrong call are refused
  *   - the child of a fork has nothing of the parent's, and the parent everything
  *   - every failure fills in the error struct, no success touches it, and everything is given
  *     back */
@@ -25,15 +24,19 @@
 #include <unistd.h>
 
 enum { SLOTS = 6, FRAMES = 6, PLACES = 2 * FRAMES };
-enum { MOST_DEPTH = 40, MOST_LABELS = 8, MOST_EXPORTS = 12 };
+enum { TYPES = 4, MOST_DEPTH = 40, MOST_LABELS = 8, MOST_EXPORTS = 12 };
 
-/* A sample on its way, and what it should become. */
+/* A sample of a caller, and what it should become. */
 typedef struct slot {
-    pprofdelta_sample *sample;
-    pprofdelta_status status; /* the first trouble */
-    model_sample *m;          /* NULL: the slot is free */
-    bool is_stale;            /* begun in the parent of this child */
+    pprofdelta_frame frames[MOST_DEPTH];
+    uint64_t addresses[MOST_DEPTH];
+    pprofdelta_label labels[MOST_LABELS];
+    int64_t values[TYPES];
+    unsigned lacks;  /* arrays that are NULL: LACKS_... */
+    model_sample *m; /* NULL: the slot is free */
 } slot;
+
+enum { LACKS_FRAMES = 1, LACKS_LABELS = 2, LACKS_VALUES = 4 };
 
 typedef struct trial {
     program in;
@@ -41,8 +44,7 @@ typedef struct trial {
     tracker memory;
     pprofdelta_builder_options options;
     pprofdelta_builder *b;
-    pd_compact otlp; /* its other writer */
-    model m;         /* its samples: what the next export has to have */
+    model m; /* its samples: what the next export has to have */
     slot slots[SLOTS];
     uint64_t sequence;
     unsigned exports;
@@ -50,7 +52,6 @@ typedef struct trial {
     size_t interrupting;
     model_sample *interrupted; /* who did, in an export: in it, or in the next */
     /* The export under way. */
-    const slot *in_use; /* the slot that a call is about */
     unsigned sink_does;
     size_t asked; /* samples that were flushed before the sink was called */
     buf output;
@@ -59,7 +60,6 @@ typedef struct trial {
 
 /* ---- what a program names -------------------------------------------------------------------- */
 
-enum { TYPES = 4 };
 static const pprofdelta_value_type types[TYPES] = {{"cpu", "nanoseconds", 0},
                                                    {"samples", "count", 0},
                                                    {"alloc", "bytes", 0},
@@ -121,75 +121,61 @@ static void start(trial *t, slot *s)
 {
     if (s->m)
         return;
-    size_t refused = t->memory.refused;
-    *s = (slot){.sample = pprofdelta_sample_start(t->b)};
-    s->m = arena_alloc(&t->arena, sizeof *s->m);
+    *s = (slot){.m = arena_alloc(&t->arena, sizeof *s->m)};
     s->m->stack = ARENA_ARRAY(&t->arena, model_location *, MOST_DEPTH);
     s->m->labels = ARENA_ARRAY(&t->arena, model_label, MOST_LABELS);
     s->m->values = ARENA_ARRAY(&t->arena, int64_t, TYPES);
-    s->status = s->sample ? PPROFDELTA_OK : PPROFDELTA_E_MEMORY;
-    require(s->sample || t->memory.refused > refused);
-}
-
-/* What a push said. True if it was taken. */
-static bool pushed(trial *t, slot *s, size_t refused, bool is_right, pprofdelta_status status)
-{
-    t->in_use = NULL;
-    if (s->status)
-        require(status == s->status);
-    else if (!is_right)
-        require(status == PPROFDELTA_E_USAGE);
-    else
-        require(status == PPROFDELTA_OK ||
-                (status == PPROFDELTA_E_MEMORY && t->memory.refused > refused));
-    s->status = status;
-    return status == PPROFDELTA_OK;
 }
 
 static void push_frame(trial *t, slot *s)
 {
     unsigned which = program_byte(&t->in);
-    size_t place = which % PLACES, refused = t->memory.refused;
-    bool is_right = which < 250;
+    size_t place = which % PLACES;
     if (!s->m || s->m->depth == MOST_DEPTH)
         return;
-    t->in_use = s;
-    pprofdelta_status status = pprofdelta_sample_push_frame(
-        s->sample, is_right ? &frames[place / 2] : NULL, address_of(place / 2, place & 1));
-    if (pushed(t, s, refused, is_right, status))
-        s->m->stack[s->m->depth++] = t->m.locations[place];
+    s->lacks |= which >= 250 ? LACKS_FRAMES : 0;
+    s->frames[s->m->depth] = frames[place / 2];
+    s->addresses[s->m->depth] = address_of(place / 2, place & 1);
+    s->m->stack[s->m->depth++] = t->m.locations[place];
 }
 
 static void push_label(trial *t, slot *s)
 {
     unsigned which = program_byte(&t->in);
     const pprofdelta_label *l = &labels[which % (sizeof labels / sizeof *labels)];
-    size_t refused = t->memory.refused;
-    bool is_right = which < 250;
     if (!s->m || s->m->labels_len == MOST_LABELS)
         return;
-    t->in_use = s;
-    pprofdelta_status status = pprofdelta_sample_push_label(s->sample, is_right ? l : NULL);
-    if (pushed(t, s, refused, is_right, status))
-        s->m->labels[s->m->labels_len++] =
-            (model_label){or_empty(l->key), or_empty(l->str), l->num, or_empty(l->num_unit)};
+    s->lacks |= which >= 250 ? LACKS_LABELS : 0;
+    s->labels[s->m->labels_len] = *l;
+    s->m->labels[s->m->labels_len++] =
+        (model_label){or_empty(l->key), or_empty(l->str), l->num, or_empty(l->num_unit)};
 }
 
 static void push_value(trial *t, slot *s)
 {
-    size_t type = program_below(&t->in, TYPES + 1), refused = t->memory.refused;
+    size_t type = program_below(&t->in, TYPES + 1);
     int64_t value = (int64_t)program_number(&t->in) >> 16; /* their sums fit in 64 bits */
-    bool is_right = type < t->m.types_len;
     if (!s->m)
         return;
-    pprofdelta_status status = pprofdelta_sample_push_value(s->sample, type, value);
-    if (pushed(t, s, refused, is_right, status))
-        s->m->values[type] += value;
+    if (type >= t->m.types_len) {
+        s->lacks |= type == TYPES ? LACKS_VALUES : 0;
+        return;
+    }
+    s->values[type] += value;
+    s->m->values[type] += value;
 }
 
 static bool counts(const trial *t, const slot *s)
 {
-    return is_nonzero(s->m->values, t->m.types_len) && !s->status && !s->is_stale;
+    return is_nonzero(s->m->values, t->m.types_len) && !s->lacks;
+}
+
+static bool has_addresses(const slot *s, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (s->addresses[i])
+            return true;
+    return false;
 }
 
 /* Returns what the next export has to have of it; NULL: nothing. */
@@ -197,12 +183,22 @@ static model_sample *flush(trial *t, slot *s)
 {
     pprofdelta_error err = fuzz_unfilled();
     size_t refused = t->memory.refused;
+    const pprofdelta_sample sample = {
+        .frames = s->lacks & LACKS_FRAMES ? NULL : s->frames,
+        .addresses = has_addresses(s, s->m->depth) ? s->addresses : NULL,
+        .frames_len = s->m->depth,
+        .values = s->lacks & LACKS_VALUES ? NULL : s->values,
+        .labels = s->lacks & LACKS_LABELS ? NULL : s->labels,
+        .labels_len = s->m->labels_len,
+    };
     model_sample *m = counts(t, s) ? s->m : NULL;
     s->m = NULL; /* nobody else may flush it now */
-    pprofdelta_status status = pprofdelta_sample_add(s->sample, &err);
-    bool is_refused =
-        m && status == PPROFDELTA_E_MEMORY; /* there is no memory for those before it */
-    require(is_refused ? t->memory.refused > refused : status == s->status);
+    pprofdelta_status status = pprofdelta_builder_add(t->b, &sample, &err);
+    bool is_refused = m && status == PPROFDELTA_E_MEMORY; /* for it, or for those before it */
+    if (is_refused)
+        require(t->memory.refused > refused);
+    else
+        require(status == (s->lacks ? PPROFDELTA_E_USAGE : PPROFDELTA_OK));
     fuzz_require_told(&err, status);
     if (m && !is_refused)
         ARENA_PUSH(&t->arena, t->m.samples, t->m.samples_len, t->m.samples_cap, m);
@@ -217,7 +213,7 @@ static void *resize(void *cookie, void *ptr, size_t size)
     pprofdelta_allocator inner = tracker_allocator(&t->memory);
     slot *s = t->interrupting ? &t->slots[t->interrupting - 1] : NULL;
     t->interrupting = 0;
-    if (s && s->m && s != t->in_use)
+    if (s && s->m)
         t->interrupted = flush(t, s);
     return inner.resize(inner.cookie, ptr, size);
 }
@@ -246,8 +242,6 @@ static void become_child(trial *t)
     t->m.samples_len = 0;
     t->sequence = 0;
     t->interrupted = NULL;
-    for (size_t i = 0; i < SLOTS; i++)
-        t->slots[i].is_stale = true;
 }
 
 /* Another thread may flush while the fork is on its way: into a queue. (It would wait for the fork,
@@ -269,27 +263,17 @@ static void fork_by_hand(trial *t, unsigned how)
 
 /* ---- exports --------------------------------------------------------------------------------- */
 
-enum { SINK_REFUSES = 1, SINK_FLUSHES = 2, SINK_FORKS = 4, SINK_EXPORTS = 8 };
+enum { SINK_REFUSES = 1, SINK_FLUSHES = 2, SINK_FORKS = 4 };
 
 static int sink_write(void *cookie, const void *data, size_t len)
 {
     trial *t = cookie;
     unsigned how = t->sink_does, which = how / 16;
     slot *s = &t->slots[which % SLOTS];
-    pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_sink sink = {.write = sink_write, .cookie = t};
     require(!t->is_called);
     t->is_called = true;
     t->asked = t->m.samples_len;
     buf_add(&t->output, data, len);
-    if (how & SINK_EXPORTS) {
-        require(pprofdelta_builder_begin(t->b, &err) == PPROFDELTA_E_USAGE);
-        fuzz_require_filled(&err, PPROFDELTA_E_USAGE, 0, 0);
-        err = fuzz_unfilled();
-        require(pprofdelta_builder_write(t->b, &sink, NULL, &err) == PPROFDELTA_E_USAGE);
-        fuzz_require_filled(&err, PPROFDELTA_E_USAGE, 0, 0);
-        require(pprofdelta_builder_commit(t->b) == PPROFDELTA_E_USAGE);
-    }
     if (how & SINK_FLUSHES && s->m)
         flush(t, s);
     if (how & SINK_FORKS) {
@@ -357,11 +341,11 @@ static void write_as_otlp(trial *t)
     if (!meaning_is_compared(t->output.len))
         return;
     t->memory.fail_at = 0;
-    meaning_exchange(&t->b->compact, &t->otlp);
+    t->b->outline.encoder.format = PPROFDELTA_OTLP;
     require(pprofdelta_builder_write(t->b, &sink, NULL, &err) == PPROFDELTA_OK);
     fuzz_require_untouched(&err);
     require_same_meaning(t->output, c.bytes);
-    meaning_exchange(&t->b->compact, &t->otlp);
+    t->b->outline.encoder.format = PPROFDELTA_PPROF;
     t->memory.fail_at = fail_at ? fail_at + t->memory.calls - calls : 0;
 }
 
@@ -413,10 +397,9 @@ static void step(trial *t)
         push_label(t, s);
     else if (what < 9 && s->m)
         flush(t, s);
-    else if (what == 9 && s->m) {
-        pprofdelta_sample_discard(s->sample);
-        s->m = NULL;
-    } else if (what > 9 && what < 13)
+    else if (what == 9)
+        s->m = NULL; /* never flushed */
+    else if (what > 9 && what < 13)
         arm(t, program_byte(&t->in), what == 12);
     else if (what == 13)
         fork_by_hand(t, program_byte(&t->in));
@@ -452,12 +435,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {.in = program_of(data, size), .otlp.format = PPROFDELTA_OTLP};
+    trial t = {.in = program_of(data, size)};
     if (make_builder(&t)) {
         while (program_has_more(&t.in))
             step(&t);
-        pd_compact_release(&t.otlp, &t.b->export_mem);
-        pprofdelta_builder_free(t.b); /* with those on their way */
+        pprofdelta_builder_free(t.b);
     }
     require(!t.memory.live);
     arena_free(&t.arena);

@@ -1,5 +1,5 @@
 /* Bytes as the life of a heap and a program of calls on its tracker: allocations that
- * are tracked, deferred, moved, freed, swept and dropped; batches that are written, refused,
+ * are tracked, deferred, moved, freed and dropped; batches that are written, refused,
  * committed and abandoned at any time; forks. Whatever is called, and wherever pages or caps
  * run out:
  *
@@ -163,10 +163,10 @@ static void write_as_otlp(trial *t, pprofdelta_heap_inuse inuse, const live_mail
     if (!meaning_is_compared(pprof->len))
         return;
     pd_batch_writer *writer = &t->heap->writer;
-    meaning_exchange(&writer->compact, &t->otlp);
+    writer->encoder.format = PPROFDELTA_OTLP;
     if (!write_once(t, inuse, &mail))
         require_same_meaning(live_bytes(pprof), live_bytes(&mail));
-    meaning_exchange(&writer->compact, &t->otlp);
+    writer->encoder.format = PPROFDELTA_PPROF;
 }
 
 static void write(trial *t)
@@ -247,8 +247,9 @@ static void step(trial *t)
     if (t->steps++ >= MOST_STEPS)
         return;
     if (what >= 10) {
-        static void (*const calls[])(trial *) = {begin, write,         write, end_batch,    commit,
-                                                 sweep, require_stats, write, fork_by_hand, arm};
+        static void (*const calls[])(trial *) = {
+            begin,         write,         write, end_batch,    commit,
+            require_stats, require_stats, write, fork_by_hand, arm};
         calls[what - 10](t);
         return;
     }
@@ -315,8 +316,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {
-        .in = program_of(data, size), .step = step, .now = 1000, .otlp.format = PPROFDELTA_OTLP};
+    trial t = {.in = program_of(data, size), .step = step, .now = 1000};
     t.pages = tracker_pages(&t.memory);
     t.sums.arena = t.receiver.arena = &t.arena;
     begin_stretch(&t, true);
@@ -324,7 +324,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         while (program_has_more(&t.in) && t.steps < MOST_STEPS)
             step(&t);
         require_stats(&t);
-        pd_compact_release(&t.otlp, &t.heap->writer.mem);
         pprofdelta_heap_free(t.heap);
     }
     require(!t.memory.live);

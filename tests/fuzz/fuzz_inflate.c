@@ -14,7 +14,7 @@ static void check_error(pprofdelta_status status, const pprofdelta_error *err, s
 {
     require(status == PPROFDELTA_E_INFLATE || status == PPROFDELTA_E_LIMIT);
     require(err->status == status && err->text[0]);
-    require(strcmp(err->stage, "inflate") == 0 && err->offset <= size);
+    require(err->stage == PPROFDELTA_STAGE_INFLATE && err->offset <= size);
 }
 
 /* The sink: inflates what it is given once more and compares. */
@@ -99,10 +99,10 @@ static bool is_unused_code(const outcome *whole, const outcome *streamed)
 
 /* Is one of them a limit, where it need not be the other's? Only a streamed source refuses what inflates to
  * too much. libzstd does not tell how much of a piece it made before it found the damage. */
-static bool is_other_limit(const outcome *a, const outcome *b, bool is_whole, pd_format format)
+static bool is_other_limit(const outcome *a, const outcome *b, bool is_whole, pd_container format)
 {
     bool is_one = a->status == PPROFDELTA_E_LIMIT || b->status == PPROFDELTA_E_LIMIT;
-    return is_one && (is_whole || format == PD_FORMAT_ZSTD);
+    return is_one && (is_whole || format == PD_CONTAINER_ZSTD);
 }
 
 /* In pieces of every kind of length, against each other and against the whole. */
@@ -111,7 +111,7 @@ static void check_file(const uint8_t *data, size_t size)
     enum { FEW = 2000, MANY = 8000, LARGE = 256 << 10 };
     arena a = {0};
     outcome all = read_by(&a, 0, data, size), first = read_by(&a, LARGE, data, size);
-    pd_format format = pd_format_of(data, size);
+    pd_container format = pd_container_of(data, size);
     if (!is_other_limit(&all, &first, true, format) && !is_unused_code(&all, &first))
         require_same(&all, &first);
     size_t drawn = size ? 1 + (size_t)data[size - 1] * data[size / 2] : 1;
@@ -159,7 +159,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     enum { SHORTEST_GZIP_HEADER = 10 };
     check_file(data, size);
-    if (pd_format_of(data, size) == PD_FORMAT_GZIP && size > SHORTEST_GZIP_HEADER)
+    if (pd_container_of(data, size) == PD_CONTAINER_GZIP && size > SHORTEST_GZIP_HEADER)
         check_as_deflate_data(data + SHORTEST_GZIP_HEADER, size - SHORTEST_GZIP_HEADER);
     return 0;
 }

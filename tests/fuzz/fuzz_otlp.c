@@ -1,13 +1,14 @@
 /* Any bytes as an OTLP request: the reader refuses them with a reason, or it makes a valid profile
  * that means what protobuf-c reads in the request. A smaller memory limit and a second call give the
  * same result or a refusal. A first window of the request means the same, in both formats, and a second one has no
- * counters.
+ * counters. The window as a request has the form that the manual promises (otlp_form.h).
  *
  * Bytes that do not have the shape of a request are given to the reader all the same. */
 #include "fuzz.h"
 
 #include "delta/kind.h"
 #include "otlp/request.h"
+#include "otlp_form.h"
 #include "otlp_points.h"
 #include "run.h"
 
@@ -109,6 +110,8 @@ static void windows(const uint8_t *data, size_t size, pprofdelta_format format)
             status == PPROFDELTA_E_PROFILE);
     if (!status && is_of_one_scope(data, size))
         require_same_points((pd_bytes){data, size}, (pd_bytes){c.bytes.ptr, c.bytes.len}, format);
+    if (!status && format == PPROFDELTA_OTLP)
+        fuzz_agree(otlp_form_wrong_bytes(&a, c.bytes.ptr, c.bytes.len));
     if (!status) {
         pprofdelta_commit(pd);
         status = pprofdelta_window(pd, data, size, &second, &report, NULL);

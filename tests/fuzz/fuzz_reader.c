@@ -215,13 +215,13 @@ static pprofdelta *old_context(bool is_in_pieces)
 static void check_refusal(pprofdelta_status status, const pprofdelta_error *err, size_t size,
                           bool inflates, size_t inflated_len)
 {
-    bool is_inflate = !strcmp(err->stage, "inflate");
+    bool is_inflate = err->stage == PPROFDELTA_STAGE_INFLATE;
     require(status == PPROFDELTA_E_LIMIT || status == PPROFDELTA_E_INFLATE ||
             status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE);
     require(is_inflate == !inflates || status == PPROFDELTA_E_LIMIT);
     fuzz_require_filled(err, status, size, inflates ? inflated_len : 1);
-    require(status != PPROFDELTA_E_WIRE || !strcmp(err->stage, "wire"));
-    require(status != PPROFDELTA_E_PROFILE || !strcmp(err->stage, "profile"));
+    require(status != PPROFDELTA_E_WIRE || err->stage == PPROFDELTA_STAGE_WIRE);
+    require(status != PPROFDELTA_E_PROFILE || err->stage == PPROFDELTA_STAGE_PROFILE);
 }
 
 /* The same bytes, as the base of a context that has a past, whole or in pieces of any length. */

@@ -5,8 +5,8 @@
  *     profiles, row by row, and so is its report; written again it is the same, without allocation
  *   - written again as OTLP it means the same (otlp_model.h)
  *   - unsampled windows of a record add up to its scaled total, rounded; each gauge is rounded
- *   - what was refused by the sink, had no memory, was abandoned or is a wrong call leaves nothing
- *     behind: the next window has it, too
+ *   - what was refused by the sink, had no memory or was abandoned leaves nothing behind: the next
+ *     window has it, too
  *   - where values are beyond sense (or the clock was set back) a window is a valid profile still
  *     and keeps the law of conservation, or is refused because a value does not fit in 64 bits
  *   - every failure fills in the error struct, no success touches it, and everything is given
@@ -27,7 +27,6 @@ typedef struct trial {
     process p;
     tracker memory;
     pprofdelta_recorder *recorder;
-    pd_compact otlp;         /* its other writer */
     pprofdelta_options read; /* by the oracle */
     oracle oracle;
     accounts accounts;
@@ -94,40 +93,6 @@ static void make_oracle(trial *t)
     t->read.gauges = t->p.r.gauges;
     t->read.gauges_len = t->p.r.gauges_len;
     oracle_init(&t->oracle, &t->read);
-}
-
-static void require_usage(pprofdelta_status status, const pprofdelta_error *err)
-{
-    require(status == PPROFDELTA_E_USAGE);
-    fuzz_require_filled(err, status, 0, 0);
-}
-
-static int never(void *cookie, const void *data, size_t len)
-{
-    (void)data, (void)len;
-    require(cookie); /* a sink is called only by a write that is in order */
-    return 1;
-}
-
-/* Calls that are out of order while no window is under way. */
-static void misuse_idle(trial *t)
-{
-    pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_sink sink = {.write = never};
-    int64_t values[PPROFDELTA_MAX_TYPES] = {1};
-    const pprofdelta_record record = {.values = values};
-    require_usage(pprofdelta_recorder_add(t->recorder, &record, &err), &err);
-    require_usage(pprofdelta_recorder_write(t->recorder, &sink, NULL, &err), &err);
-    require(pprofdelta_recorder_commit(t->recorder) == PPROFDELTA_E_USAGE);
-    pprofdelta_recorder_abandon(t->recorder);
-}
-
-/* ... and while one is. */
-static void misuse_window(trial *t)
-{
-    pprofdelta_error err = fuzz_unfilled();
-    require_usage(pprofdelta_recorder_begin(t->recorder, NULL, &err), &err);
-    require_usage(pprofdelta_recorder_write(t->recorder, NULL, NULL, &err), &err);
 }
 
 /* ---- a window -------------------------------------------------------------------------------- */
@@ -277,7 +242,7 @@ static void write_as_otlp(trial *t)
     pprofdelta_recorder *r = t->recorder;
     if (!meaning_is_compared(pprof.len))
         return;
-    meaning_exchange(&r->compact, &t->otlp);
+    r->outline.encoder.format = PPROFDELTA_OTLP;
     pprofdelta_status status = write_once(t, false, NULL);
     if (status == PPROFDELTA_E_MEMORY) {
         t->memory.fail_at = 0;
@@ -286,18 +251,12 @@ static void write_as_otlp(trial *t)
     require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
     if (!status)
         require_same_meaning(pprof, t->output);
-    meaning_exchange(&r->compact, &t->otlp);
+    r->outline.encoder.format = PPROFDELTA_PPROF;
     if (status)
         require(write_once(t, false, NULL) == PPROFDELTA_OK);
 }
 
-enum {
-    WRITE_REFUSED_FIRST = 1,
-    WRITE_AGAIN = 2,
-    WRITE_REFUSED_AGAIN = 4,
-    COMMIT = 8,
-    WRONG_CALLS = 16
-};
+enum { WRITE_REFUSED_FIRST = 1, WRITE_AGAIN = 2, WRITE_REFUSED_AGAIN = 4, COMMIT = 8 };
 
 /* All records are in the window. True if it was written, the last time that it was. */
 static void write_window(trial *t, unsigned how, pprofdelta_report *report)
@@ -359,13 +318,9 @@ static void window(trial *t)
     t->is_written = t->is_handed_out = false;
     t->p.r.time_nanos += 1 + (int64_t)(program_number(&t->p.in) & 0xffffffff);
     bool is_good = process_read_look(&t->p, look);
-    if (how & WRONG_CALLS)
-        misuse_idle(t);
     arm(t, how & 32);
     pprofdelta_status status = feed(t, &err);
     require((status == PPROFDELTA_E_USAGE) == !is_good);
-    if (!status && how & WRONG_CALLS)
-        misuse_window(t);
     if (!status)
         write_window(t, how, &report);
     else /* a record is missing, or there is no window at all */
@@ -404,7 +359,6 @@ static void run(trial *t)
     while (program_has_more(&t->p.in))
         step(t);
     require(t->recorder->mem.used == t->memory.live);
-    pd_compact_release(&t->otlp, &t->recorder->mem);
     pprofdelta_recorder_free(t->recorder);
 }
 
@@ -412,7 +366,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {.p.in = program_of(data, size), .otlp.format = PPROFDELTA_OTLP};
+    trial t = {.p.in = program_of(data, size)};
     process_begin(&t.p);
     make_oracle(&t);
     arm(&t, program_byte(&t.p.in) & 1);

@@ -6,7 +6,7 @@
  *   - what is taken can be used: a window over it keeps the law of conservation, and so does the
  *     next
  *   - what is refused is a state's fault, says so, and leaves the context as it was
- *   - a failed allocation is told, and everything is given back */
+ *   - so does a failed allocation or source, which is told; and everything is given back */
 #include "fuzz.h"
 
 #include "keep.h"
@@ -116,19 +116,31 @@ static void load(const uint8_t *state, size_t len)
     arena_free(&a);
 }
 
-/* Some allocation on the way fails: which one, the bytes decide. */
-static void load_with_little_memory(const uint8_t *state, size_t len)
+/* Some allocation on the way, or the source, fails: which one, the bytes decide. */
+static void load_with_a_failure(const uint8_t *state, size_t len)
 {
+    arena a = {0};
     tracker memory = {0};
     pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta *pd = new_context(&allocator);
-    memory.fail_at = memory.calls + 1 + (len ? state[len / 2] % 8 : 0);
+    const size_t which = len ? state[len / 2] : 0, nth = 1 + which / 2 % 16;
     keep_source s = {.ptr = state, .len = len, .step = 1 + len % 100};
     pprofdelta_source source = keep_source_of(&s);
+    buf first = buf_begin(&a);
+    require(try_window(pd, &first) == PPROFDELTA_OK);
+    pprofdelta_commit(pd);
+    buf before = keep_save(&a, pd);
+    s.fail_at = which % 2 ? nth : 0;
+    memory.fail_at = which % 2 ? 0 : memory.calls + nth;
     pprofdelta_status status = pprofdelta_load(pd, &source, NULL);
+    memory.fail_at = 0;
     require(!memory.refused || status == PPROFDELTA_E_MEMORY);
+    require(!s.fail_at || s.calls < s.fail_at || status == PPROFDELTA_E_SOURCE);
+    buf after = keep_save(&a, pd);
+    require(!status || buf_equal(after, before));
     pprofdelta_free(pd);
     require(memory.live == 0);
+    arena_free(&a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -140,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(forged, data, size);
     keep_forge(forged, size);
     load(forged, size);
-    load_with_little_memory(forged, size);
+    load_with_a_failure(forged, size);
     free(forged);
     return 0;
 }

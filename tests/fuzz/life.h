@@ -7,7 +7,6 @@
 #include "fuzz.h"
 
 #include "live.h"
-#include "profile/compact.h"
 #include "program.h"
 #include "run.h"
 
@@ -37,7 +36,7 @@ typedef struct death {
 
 /* A realloc under way. */
 typedef struct hand {
-    pprofdelta_heap_realloc held;
+    pprofdelta_heap_realloc held, freed; /* freed: a copy of the last one that was */
     truth was;
     bool is_full;
 } hand;
@@ -49,7 +48,6 @@ typedef struct trial {
     pprofdelta_heap_pages pages;
     tracker memory; /* the pages */
     pprofdelta_heap *heap;
-    pd_compact otlp; /* its other writer */
     truth slots[SLOTS];
     hand hands[HANDS];
     live_sums sums; /* what a full profile says, but for the ages */
@@ -260,13 +258,15 @@ static inline void begin_realloc(trial *t, size_t slot, hand *h)
     truth *of = &t->slots[slot];
     if (h->is_full)
         return;
-    *h = (hand){.was = *of, .is_full = of->state == LIVE};
+    *h = (hand){.was = *of, .is_full = of->state == LIVE, .freed = h->freed};
     require(pprofdelta_heap_realloc_begin(t->heap, pointer(slot), &h->held) == h->is_full);
     int64_t bytes = 0;
     for (size_t i = 0; i < of->len && h->is_full; i++)
         bytes += of->pieces[i].weight.bytes;
     require(!h->is_full || h->held.bytes == bytes);
     of->state = NONE;
+    pprofdelta_heap_realloc freed = h->freed; /* this one may have its element now */
+    pprofdelta_heap_realloc_end(t->heap, &freed, NULL, 0, 0);
 }
 
 /* How the shares of several pieces are rounded depends on which of them were joined. */
@@ -287,6 +287,7 @@ static inline void end_realloc(trial *t, hand *h, size_t slot, bool stands)
     truth *of = &t->slots[slot];
     size_t before = 4, after = h->was.len == 1 ? slot % 5 : 4;
     h->is_full = false;
+    h->freed = stands ? (pprofdelta_heap_realloc){.held = 0} : h->held;
     pprofdelta_heap_realloc_end(t->heap, &h->held, stands ? pointer(slot) : NULL, before, after);
     pprofdelta_heap_realloc_end(t->heap, &h->held, NULL, 0, 0); /* once more is once too often */
     if (!stands) {
@@ -340,26 +341,6 @@ static inline void commit(trial *t)
     }
     pprofdelta_heap_complete(t->heap, complete, t);
     see_through(t);
-}
-
-static inline int is_alive(void *cookie, const void *ptr)
-{
-    trial *t = cookie;
-    truth *of = &t->slots[slot_of(ptr)];
-    require(of->state == LIVE);
-    if (program_byte(&t->in) & 3)
-        return 1;
-    die(t, of);
-    return 0;
-}
-
-static inline void sweep(trial *t)
-{
-    pprofdelta_heap_stats before = {.size = sizeof before}, after = {.size = sizeof after};
-    pprofdelta_heap_describe(t->heap, &before);
-    size_t ended = pprofdelta_heap_sweep(t->heap, program_byte(&t->in), is_alive, t, NULL);
-    pprofdelta_heap_describe(t->heap, &after);
-    require(after.swept == before.swept + ended && after.live + ended <= before.live);
 }
 
 #endif

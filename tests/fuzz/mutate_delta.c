@@ -1,6 +1,6 @@
 /* fuzz_delta's mutator: the two profiles of a pair are changed each for itself, with pieces of the
  * other, or made alike; what is done with them is changed now and then (see pair.h). */
-#include "mutate_profile.h"
+#include "mutate_message.h"
 #include "pair.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static void draft_begin(draft *d, const pair *in, unsigned seed)
 static void change(draft *d, buf *which, buf donor)
 {
     for (size_t times = 1 + rng_below(&d->rng, 3); times; times--)
-        *which = mutate_profile(&d->rng, &d->arena, *which, donor);
+        *which = mutate_message(&d->rng, &d->arena, *which, donor);
 }
 
 /* The pair, written to data; `size` bytes that stand there already stay where it does not fit. */

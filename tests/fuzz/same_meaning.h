@@ -1,14 +1,12 @@
 /* An output as pprof and as OTLP: both mean the same (otlp_model.h).
  *
  * A door inside a process writes a window as often as it is asked to, so it can write the same window
- * in both formats. Its writer is for one format, so another writer, which the target keeps, is put in
- * its place meanwhile. */
+ * in both formats: its encoder is told another one meanwhile. */
 #ifndef PD_TESTS_FUZZ_SAME_MEANING_H
 #define PD_TESTS_FUZZ_SAME_MEANING_H
 
 #include "fuzz.h"
 #include "otlp_model.h"
-#include "profile/compact.h"
 
 /* The model is slow, so only short outputs are compared. */
 static inline bool meaning_is_compared(size_t pprof_len)
@@ -25,15 +23,6 @@ static inline void require_same_meaning(buf pprof, buf request)
     fuzz_agree(otlp_model_differ(&a, &meant, &otlp));
     require(meant.types == otlp.types);
     arena_free(&a);
-}
-
-/* Exchanges a door's writer with one of the other format, whose memory is the door's too. The second
- * call puts the door's own back. */
-static inline void meaning_exchange(pd_compact *own, pd_compact *other)
-{
-    pd_compact scratch = *own;
-    *own = *other;
-    *other = scratch;
 }
 
 #endif

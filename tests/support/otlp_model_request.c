@@ -20,11 +20,6 @@ static void blame(otlp *s, const char *wrong)
         s->wrong = wrong;
 }
 
-static bool is_there(int64_t index, size_t len)
-{
-    return index >= 0 && (uint64_t)index < len;
-}
-
 static const char *otlp_text(otlp *s, ProtobufCBinaryData text)
 {
     if (!otlp_is_utf8(text))
@@ -34,14 +29,12 @@ static const char *otlp_text(otlp *s, ProtobufCBinaryData text)
 
 static const char *otlp_string(otlp *s, int32_t index)
 {
-    return is_there(index, s->d->n_string_table) ? otlp_text(s, s->d->string_table[index]) : "lost";
+    return otlp_quoted(s->a, s->d->string_table[index]);
 }
 
-/* The attribute with this index: its key, and the value itself. NULL if there is none. */
+/* The attribute with this index: its key, and the value itself. NULL if it has none. */
 static const Pd__Otlp__Attribute *attribute(otlp *s, int32_t index, const char **key)
 {
-    if (!is_there(index, s->d->n_attribute_table))
-        return NULL;
     const Pd__Otlp__Attribute *attr = s->d->attribute_table[index];
     if (!attr->value)
         blame(s, "an attribute has no value");
@@ -62,34 +55,19 @@ static const char *text_value(otlp *s, const Pd__Otlp__AnyValue *value)
     return "lost";
 }
 
-static bool has_twice(otlp_lines *l)
-{
-    sort_texts(l->texts, l->len);
-    for (size_t i = 1; i < l->len; i++)
-        if (!strcmp(l->texts[i - 1], l->texts[i]))
-            return true;
-    return false;
-}
-
 /* Labels of one key are one attribute, with an array if there are several. */
 static void check_sample(otlp *s, const Pd__Otlp__Sample *sample)
 {
-    otlp_lines keys = {.arena = s->a};
     if (sample->n_values != 1 || !sample->values[0] || sample->n_timestamps_unix_nano ||
         sample->link_index)
         blame(s, "a sample has not one value, or has more than a value");
     for (size_t i = 0; i < sample->n_attribute_indices; i++) {
         const char *key;
         const Pd__Otlp__Attribute *attr = attribute(s, sample->attribute_indices[i], &key);
-        if (!attr)
-            continue;
-        otlp_lines_add(&keys, key);
-        if (attr->value->value_case == PD__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE &&
+        if (attr && attr->value->value_case == PD__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE &&
             attr->value->array_value->n_values < 2)
             blame(s, "an array of a label has fewer than two values");
     }
-    if (has_twice(&keys))
-        blame(s, "a sample has two attributes with one key");
 }
 
 /* Attributes of a mapping or a location: texts (perhaps NULL), and flags that are set. */
@@ -258,12 +236,11 @@ bool otlp_model_of_request(arena *a, const void *bytes, size_t len, otlp_model *
     Pd__Otlp__Request *q = pd__otlp__request__unpack(&allocator, len, bytes);
     if (!q)
         return false;
-    otlp s = {.a = a, .d = q->dictionary};
-    *out = (otlp_model){.text = "", .resource = "", .wrong = "there is no dictionary"};
-    if (q->dictionary) {
+    *out = (otlp_model){.text = "", .resource = "", .wrong = otlp_form_wrong(a, q)};
+    if (!out->wrong) { /* each index is in its table */
+        otlp s = {.a = a, .d = q->dictionary};
         read_request(&s, q, out);
-        const char *form = otlp_form_wrong(a, q);
-        out->wrong = form ? form : s.wrong;
+        out->wrong = s.wrong;
     }
     pd__otlp__request__free_unpacked(q, &allocator);
     return true;

@@ -122,7 +122,7 @@ void twin_end(twin *t)
 static const char *compare_status(twin *t, pprofdelta_status got, status_set want,
                                   const pprofdelta_error *err)
 {
-    bool told = got == PPROFDELTA_OK || (err->status == got && err->stage && *err->text);
+    bool told = got == PPROFDELTA_OK || (err->status == got && err->field && *err->text);
     if (!told)
         return arena_format(&t->arena, "status %d without an error to go with it", got);
     if (want & STATUS(got))
@@ -204,7 +204,7 @@ void twin_set_started(twin *t, int64_t started_nanos)
 
 bool same_error(const pprofdelta_error *a, const pprofdelta_error *b)
 {
-    return a->status == b->status && !strcmp(a->stage, b->stage) && !strcmp(a->field, b->field) &&
+    return a->status == b->status && a->stage == b->stage && !strcmp(a->field, b->field) &&
            a->element == b->element && a->offset == b->offset && a->is_prev == b->is_prev &&
            !strcmp(a->text, b->text);
 }

@@ -22,7 +22,7 @@ void scene_end(scene *s)
 
 static const char *say_status(scene *s)
 {
-    return arena_format(&s->arena, "[%s]", pprofdelta_status_text(s->status));
+    return arena_format(&s->arena, "[status %d]", s->status);
 }
 
 static void say_location(const reading *r, buf *b, const Pd__View__Location *l)

@@ -2,6 +2,8 @@
  * subtraction; errors. fuzz_sum.c compares sums with a naive one, also where memory is short. */
 #include "sum_scene.h"
 
+#include "otlp_model.h"
+
 #include <ctype.h>
 
 /* ---- How profiles join ----------------------------------------------------------------------- */
@@ -222,26 +224,40 @@ TEST(base_plus_all_deltas_is_the_last_profile)
     CHECK(added > range.to - range.from);
 }
 
-/* ---- Errors ---------------------------------------------------------------------------------- */
-
-TEST(calls_out_of_order_are_refused)
+/* A profile of a binary with this name. `used`: its main mapping has a sample, too. */
+static buf of_binary(arena *a, const char *name, bool used)
 {
-    ENDS(arena_free) arena a = {0};
-    pprofdelta_adder *adder;
-    collector c = {.bytes = buf_begin(&a)};
-    pprofdelta_sink sink = collector_sink(&c);
-    buf one = window_bytes(&a, (window){.to = 10});
-    pprofdelta_adder_free(NULL);
-    REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_adder_add(adder, "\xff", 1, NULL, NULL) != PPROFDELTA_OK);
-    CHECK(pprofdelta_adder_add(adder, one.ptr, one.len, NULL, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_adder_finish(adder, NULL, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_OK && c.bytes.len);
-    CHECK(pprofdelta_adder_add(adder, one.ptr, one.len, NULL, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_E_USAGE);
-    pprofdelta_adder_free(adder);
+    ENDS(build_free) build b = {0};
+    build_types(&b, HEAP_TYPES);
+    model_mapping *app = build_mapping(&b, 0x400000, 0x500000, 0, name, "id-1");
+    build_place(&b, "in_app", app, 0x401000);
+    build_place(&b, "in_lib", build_mapping(&b, 0x600000, 0x700000, 0, "/lib", "id-2"), 0x601000);
+    build_sample(&b, "in_lib", "1 1 5 5");
+    if (used)
+        build_sample(&b, "in_app", "1 1 5 5");
+    buf bytes = build_bytes(&b), kept = buf_begin(a);
+    buf_add(&kept, bytes.ptr, bytes.len);
+    return kept;
 }
+
+/* pprof has the main mapping of the last profile first. OTLP has it when a sample of another profile needs it. */
+TEST(a_sum_names_the_main_mapping_as_the_last_profile_does)
+{
+    ENDS(arena_free) arena a = {NULL};
+    buf given[] = {of_binary(&a, "/old", true), of_binary(&a, "/new", false)}, pprof, request;
+    pprofdelta_options options = sum_options(PPROFDELTA_FORCE), otlp = options;
+    otlp_model meant, sent;
+    otlp.format = PPROFDELTA_OTLP;
+    CHECK(!sum_up(&a, &options, given, 2, &pprof, NULL));
+    CHECK(!sum_up(&a, &otlp, given, 2, &request, NULL));
+    REQUIRE(otlp_model_read_pprof(&a, pprof.ptr, pprof.len, &meant));
+    otlp_model_read(&a, request.ptr, request.len, &sent);
+    const char *wrong = otlp_model_differ(&a, &meant, &sent);
+    CHECK_MSG(!wrong, "%s", wrong);
+    CHECK(strstr(sent.text, "/new") && !strstr(sent.text, "/old"));
+}
+
+/* ---- Errors ---------------------------------------------------------------------------------- */
 
 TEST(other_types_and_invalid_stamps_are_refused)
 {

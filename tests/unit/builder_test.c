@@ -41,25 +41,28 @@ static void bench_end(bench *t)
     arena_free(&t->arena);
 }
 
-/* Flushes a sample with these frames (words, leaf first), and perhaps a label. */
+static const int64_t one[3] = {1};
+
+/* Adds a sample with these frames (words, leaf first), and perhaps a label. */
 static void add(bench *t, const char *stack, const char *thread)
 {
-    pprofdelta_sample *s = pprofdelta_sample_start(t->b);
-    char name[64];
+    enum { MOST = 8 };
+    char names[MOST][64];
+    pprofdelta_frame frames[MOST];
+    const pprofdelta_label label = {"thread", thread, 0, NULL};
+    pprofdelta_sample sample = {.frames = frames, .values = one};
     for (const char *at = stack; *at;) {
-        size_t len = strcspn(at, " ");
-        snprintf(name, sizeof name, "%.*s", (int)len, at);
-        pprofdelta_frame frame = {.name = name, .filename = "file.py", .line = 7};
-        pprofdelta_sample_push_frame(s, &frame, 0);
-        memset(name, '#', sizeof name - 1); /* a name may die after the call */
+        size_t len = strcspn(at, " "), i = sample.frames_len++;
+        snprintf(names[i], sizeof names[i], "%.*s", (int)len, at);
+        frames[i] = (pprofdelta_frame){.name = names[i], .filename = "file.py", .line = 7};
         at += len + (at[len] == ' ');
     }
-    pprofdelta_sample_push_value(s, 0, 1);
     if (thread) {
-        pprofdelta_label label = {"thread", thread, 0, NULL};
-        pprofdelta_sample_push_label(s, &label);
+        sample.labels = &label;
+        sample.labels_len = 1;
     }
-    pprofdelta_sample_add(s, NULL);
+    pprofdelta_builder_add(t->b, &sample, NULL);
+    memset(names, '#', sizeof names); /* a name may die after the call */
 }
 
 TEST(wrong_use_is_refused)
@@ -78,16 +81,14 @@ TEST(wrong_use_is_refused)
     for (size_t i = 0; i < 5; i++)
         CHECK(pprofdelta_builder_new(&options[i], NULL, &b, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_builder_new(NULL, NULL, &b, NULL) == PPROFDELTA_E_USAGE && b == untouched);
-    pprofdelta_sample *s = pprofdelta_sample_start(t.b);
-    CHECK(pprofdelta_sample_push_value(s, 3, 1) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_sample_push_value(s, 0, 1) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_sample_push_frame(s, NULL, 1) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_sample_push_label(s, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_sample_add(s, &t.err) == PPROFDELTA_E_USAGE && *t.err.text);
-    CHECK(pprofdelta_sample_push_value(NULL, 0, 1) == PPROFDELTA_E_MEMORY);
-    CHECK(pprofdelta_sample_push_frame(NULL, NULL, 0) == PPROFDELTA_E_MEMORY);
-    CHECK(pprofdelta_sample_push_label(NULL, NULL) == PPROFDELTA_E_MEMORY);
-    CHECK(pprofdelta_sample_add(NULL, NULL) == PPROFDELTA_E_MEMORY);
+    const pprofdelta_frame frame = {.name = "f"};
+    const pprofdelta_sample wrong[] = {
+        {.frames = &frame, .frames_len = 1},
+        {.values = one, .frames_len = 1},
+        {.values = one, .frames = &frame, .frames_len = 1, .labels_len = 1}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK(pprofdelta_builder_add(t.b, &wrong[i], &t.err) == PPROFDELTA_E_USAGE && *t.err.text);
+    CHECK(pprofdelta_builder_add(t.b, NULL, NULL) == PPROFDELTA_E_USAGE);
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
@@ -118,15 +119,12 @@ static void add_kinds(bench *t, int64_t counts[KINDS])
 {
     char name[32];
     for (int i = 0; i < SAMPLES; i++) {
-        pprofdelta_sample *s = pprofdelta_sample_start(t->b);
         snprintf(name, sizeof name, "f%d", i % KINDS);
-        const pprofdelta_frame frame = {.name = name}, caller = {.name = "main"};
+        const pprofdelta_frame frames[] = {{.name = name}, {.name = "main"}};
         const pprofdelta_label label = {.key = "kind", .num = i % KINDS};
-        pprofdelta_sample_push_frame(s, &frame, 0);
-        pprofdelta_sample_push_frame(s, &caller, 0);
-        pprofdelta_sample_push_label(s, &label);
-        pprofdelta_sample_push_value(s, 0, 1);
-        counts[i % KINDS] += pprofdelta_sample_add(s, NULL) == PPROFDELTA_OK;
+        const pprofdelta_sample sample = {
+            .frames = frames, .frames_len = 2, .values = one, .labels = &label, .labels_len = 1};
+        counts[i % KINDS] += pprofdelta_builder_add(t->b, &sample, NULL) == PPROFDELTA_OK;
     }
 }
 
@@ -200,13 +198,12 @@ TEST(max_memory_is_kept_and_what_is_lost_is_told)
         add(&t, name, NULL);
     }
     CHECK(memory.peak < 80000);
-    pprofdelta_sample *s = pprofdelta_sample_start(t.b);
-    pprofdelta_frame frame = {.name = "one of many"};
-    pprofdelta_status status = PPROFDELTA_OK;
-    while (!status)
-        status = pprofdelta_sample_push_frame(s, &frame, 0);
-    CHECK(status == PPROFDELTA_E_LIMIT);
-    CHECK(pprofdelta_sample_add(s, &t.err) == PPROFDELTA_E_LIMIT);
+    static pprofdelta_frame frames[2000];
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++)
+        frames[i].name = "one of many";
+    const pprofdelta_sample sample = {
+        .frames = frames, .frames_len = sizeof frames / sizeof *frames, .values = one};
+    CHECK(pprofdelta_builder_add(t.b, &sample, &t.err) == PPROFDELTA_E_LIMIT);
     pprofdelta_builder_free(t.b);
     CHECK(memory.live == 0);
 }

@@ -33,21 +33,15 @@ static void *flush_many(void *cookie)
     char name[32];
     long long mine = 0;
     for (int i = 0; i < ROUNDS || (i < MOST_ROUNDS && !atomic_load(&s->may_stop)); i++) {
-        pprofdelta_sample *sample = pprofdelta_sample_start(s->b), *other = NULL;
-        if (i % 5 == 0) /* one interrupts the other */
-            other = pprofdelta_sample_start(s->b);
         snprintf(name, sizeof name, "function %d", i % DISTINCT);
-        pprofdelta_frame frame = {.name = name, .filename = "storm.c", .line = i % 3};
-        pprofdelta_label label = {.key = "turn", .num = i % 2};
-        pprofdelta_sample_push_frame(sample, &frame, 0);
-        pprofdelta_sample_push_frame(other ? other : sample, &frame, 0x1000);
-        pprofdelta_sample_push_label(sample, &label);
-        pprofdelta_sample_push_value(sample, 0, 1);
-        pprofdelta_sample_push_value(sample, 1, 10);
-        pprofdelta_sample_discard(other);
-        if (i % 11 == 0)
-            pprofdelta_sample_discard(sample);
-        else if (pprofdelta_sample_add(sample, NULL) == PPROFDELTA_OK)
+        const pprofdelta_frame frames[] = {{.name = name, .filename = "storm.c", .line = i % 3},
+                                           {.name = "main"}};
+        const uint64_t addresses[] = {0, 0x1000};
+        const pprofdelta_label label = {.key = "turn", .num = i % 2};
+        const int64_t values[] = {1, 10};
+        const pprofdelta_sample sample = {
+            frames, i % 5 ? addresses : NULL, i % 5 ? 2 : 1, values, &label, 1};
+        if (pprofdelta_builder_add(s->b, &sample, NULL) == PPROFDELTA_OK)
             mine++;
     }
     while (!atomic_load(&s->may_stop)) /* enough of it, but a child must not find a thread ended */
@@ -140,10 +134,9 @@ static int be_a_child(pprofdelta_builder *b)
     pprofdelta_sink sink = {.write = arrive, .cookie = &child};
     pprofdelta_builder_report report = {.size = sizeof report};
     pprofdelta_frame frame = {.name = "child"};
-    pprofdelta_sample *sample = pprofdelta_sample_start(b);
-    pprofdelta_sample_push_frame(sample, &frame, 0);
-    pprofdelta_sample_push_value(sample, 0, 7);
-    bool ok = pprofdelta_sample_add(sample, NULL) == PPROFDELTA_OK;
+    const int64_t values[] = {7, 0};
+    const pprofdelta_sample sample = {.frames = &frame, .frames_len = 1, .values = values};
+    bool ok = pprofdelta_builder_add(b, &sample, NULL) == PPROFDELTA_OK;
     ok &= builder_send(b, &sink, &report, NULL) == PPROFDELTA_OK;
     ok &= child.arrived == 7 && report.samples_in == 1 && report.sequence == 1;
     ok &= report.pid == getpid();

@@ -40,24 +40,6 @@ static buf two_stacks_look(two_stacks *p, int64_t count)
     return build_bytes(&p->b);
 }
 
-/* Who prints an error prints no escape sequence of a profile. */
-TEST(an_error_quotes_no_control_character)
-{
-    ENDS(two_stacks_end) two_stacks p;
-    two_stacks_begin(&p);
-    ENDS(scene_end) scene s;
-    scene_begin(&s, NULL);
-    scene_base(&s, two_stacks_look(&p, 10));
-    p.b.m.types[0].type = "evil\x1b[31m\xc2\x9b\xe2\x80\xae\xff";
-    buf cur = two_stacks_look(&p, 20);
-    collector out = {0};
-    const pprofdelta_sink sink = collector_sink(&out);
-    pprofdelta_error err = {0};
-    CHECK(pprofdelta_window(s.pd, cur.ptr, cur.len, &sink, NULL, &err) == PPROFDELTA_E_MISMATCH);
-    CHECK_MSG(strstr(err.text, "evil\\x1b[31m\\xc2\\x9b\\xe2\\x80\\xae\\xff/count"), "%s",
-              err.text);
-}
-
 /* ---- Options and arguments ------------------------------------------------------------------- */
 
 static pprofdelta_status try_options(const pprofdelta_options *options)
@@ -66,20 +48,24 @@ static pprofdelta_status try_options(const pprofdelta_options *options)
     pprofdelta_error err = {0};
     pprofdelta_status status = pprofdelta_new(options, NULL, &pd, &err);
     CHECK((pd == untouched) == (status != PPROFDELTA_OK));
-    CHECK(status == PPROFDELTA_OK ? !err.stage : err.status == status && *err.text);
+    CHECK(status == PPROFDELTA_OK ? !err.field : err.status == status && *err.text);
     if (status == PPROFDELTA_OK)
         pprofdelta_free(pd);
     if (status == PPROFDELTA_E_USAGE)
-        CHECK_STR(err.stage, "options");
+        CHECK(err.stage == PPROFDELTA_STAGE_OPTIONS);
     return status;
 }
 
 TEST(options_are_checked)
 {
+    enum { CASES = 19 };
     static const char *const names[] = {"x"};
-    pprofdelta_options o[14];
-    for (size_t i = 0; i < 14; i++)
+    static const pprofdelta_attribute no_key = {"", "x"}, null_key = {NULL, "x"};
+    pprofdelta_options o[CASES];
+    for (size_t i = 0; i < CASES; i++) {
         o[i] = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
+        o[i].format = i > 14 ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    }
     o[0].size = 0;
     o[1].size = sizeof(size_t) - 1;
     o[2].size = SIZE_MAX;
@@ -94,7 +80,12 @@ TEST(options_are_checked)
     o[11].level = 10;
     o[12].counters_len = 1;
     o[13].gauges_len = 1;
-    for (size_t i = 0; i < 14; i++)
+    o[14].format = (pprofdelta_format)3;
+    o[15].resource_weak = 1;
+    o[16].resource_len = o[17].resource_len = o[18].resource_len = 1;
+    o[17].resource = &no_key;
+    o[18].resource = &null_key;
+    for (size_t i = 0; i < CASES; i++)
         CHECK_MSG(try_options(&o[i]) == PPROFDELTA_E_USAGE, "case %zu", i);
     pprofdelta_options good = PPROFDELTA_OPTIONS_INIT;
     good.counters = good.gauges = names;
@@ -105,21 +96,53 @@ TEST(options_are_checked)
     CHECK(try_options(&good) == PPROFDELTA_E_LIMIT);
 }
 
-TEST(every_status_has_its_own_text)
+TEST(the_version_is_known_to_the_compiler_and_at_run_time)
 {
-    const char *texts[PPROFDELTA_E_OTHER_TARGET + 2];
-    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_OTHER_TARGET + 1; i++) {
-        texts[i] = pprofdelta_status_text((pprofdelta_status)i);
-        REQUIRE(texts[i] && *texts[i]);
-        for (int n = PPROFDELTA_OK; n < i; n++)
-            CHECK(strcmp(texts[i], texts[n]) != 0);
-    }
-    static const int unknown[] = {-1, 1000, INT32_MAX, INT32_MIN};
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
-        CHECK_STR(pprofdelta_status_text((pprofdelta_status)unknown[i]),
-                  texts[PPROFDELTA_E_OTHER_TARGET + 1]);
+    char number[32];
     CHECK_STR(pprofdelta_version(), PD_PROJECT_VERSION);
     CHECK_STR(PPROFDELTA_VERSION, PD_PROJECT_VERSION);
+    snprintf(number, sizeof number, "%d.%d.%d", PPROFDELTA_VERSION_NUMBER / 10000,
+             PPROFDELTA_VERSION_NUMBER / 100 % 100, PPROFDELTA_VERSION_NUMBER % 100);
+    CHECK_STR(number, PD_PROJECT_VERSION);
+}
+
+TEST(an_error_is_one_line_with_its_position)
+{
+    const struct {
+        pprofdelta_stage stage;
+        const char *field;
+        uint64_t element, offset;
+        const char *line;
+    } rows[] = {
+        {PPROFDELTA_STAGE_OPTIONS, "", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE, "why"},
+        {PPROFDELTA_STAGE_OPTIONS, "", 7, PPROFDELTA_NOWHERE, "why"},
+        {PPROFDELTA_STAGE_DELTA, "sample_type", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+         "sample_type: why"},
+        {PPROFDELTA_STAGE_PROFILE, "sample.location_id", 12, 812,
+         "sample[12].location_id: why (at byte 812 of the uncompressed file)"},
+        {PPROFDELTA_STAGE_INFLATE, "", PPROFDELTA_NOWHERE, 0,
+         "why (at byte 0 of the compressed file)"},
+        {PPROFDELTA_STAGE_STATE, "entry", UINT64_MAX - 1, UINT64_MAX - 1,
+         "entry[18446744073709551614]: why (at byte 18446744073709551614 of the file)"},
+    };
+    static const char *const words[] = {PPROFDELTA_STAGE_WORDS};
+    CHECK(sizeof words / sizeof *words == PPROFDELTA_STAGE_RECOVER + 1);
+    CHECK_STR(words[PPROFDELTA_STAGE_STATE], "state");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pprofdelta_error err = {.stage = rows[i].stage,
+                                .field = rows[i].field,
+                                .element = rows[i].element,
+                                .offset = rows[i].offset,
+                                .text = "why"};
+        char line[PPROFDELTA_ERROR_LINE], cut[8];
+        CHECK(pprofdelta_error_line(&err, line, sizeof line) == strlen(rows[i].line));
+        CHECK_STR(line, rows[i].line);
+        CHECK(pprofdelta_error_line(&err, cut, sizeof cut) == strlen(line) &&
+              !strncmp(cut, line, sizeof cut - 1) && strlen(cut) <= sizeof cut - 1);
+        CHECK(pprofdelta_error_line(&err, NULL, 0) == strlen(line));
+        memset(err.text, 'x', sizeof err.text - 1);
+        CHECK(pprofdelta_error_line(&err, line, sizeof line) < sizeof line);
+    }
 }
 
 static pprofdelta_status rewrite(buf in, const pprofdelta_sink *sink)
@@ -290,6 +313,8 @@ TEST(each_allocation_for_a_profile_or_a_request_may_fail)
         options.compression = PPROFDELTA_PLAIN;
         options.id = 1;
         options.format = way % 2 ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+        options.resource = &(const pprofdelta_attribute){"service.name", "app"};
+        options.resource_len = (size_t)(way % 2);
         buf looks[2];
         for (int i = 0; i < 2; i++) {
             buf look = two_stacks_look(&p, 10 + i);
@@ -442,6 +467,35 @@ TEST(verify_sees_what_does_not_add_up)
     good = book(&s.report);
     s.pd->encoded = (pd_bytes){other.ptr, other.len}; /* the delta of the window before */
     CHECK(verify(s.pd, &good, NULL) == PPROFDELTA_E_VERIFY);
+}
+
+/* What a context holds after a window, by describe. */
+static uint64_t held_with(pprofdelta_compression compression)
+{
+    two_stacks p;
+    arena a = {0};
+    collector c = {.bytes = buf_begin(&a)};
+    const pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta *pd;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_memory before = PPROFDELTA_SIZED(pprofdelta_memory), after = before;
+    options.compression = compression;
+    two_stacks_begin(&p);
+    buf bytes = two_stacks_look(&p, 10);
+    CHECK(!pprofdelta_new(&options, NULL, &pd, NULL) && !pprofdelta_describe(pd, &before));
+    CHECK(!pprofdelta_window(pd, bytes.ptr, bytes.len, &sink, NULL, NULL));
+    CHECK(!pprofdelta_describe(pd, &after) && before.bytes && after.bytes > before.bytes);
+    pprofdelta_free(pd);
+    two_stacks_end(&p);
+    arena_free(&a);
+    return after.bytes;
+}
+
+TEST(what_a_context_holds_is_told_with_its_compressor)
+{
+    const uint64_t plain = held_with(PPROFDELTA_PLAIN);
+    CHECK(held_with(PPROFDELTA_GZIP) >= plain + (700 << 10));
+    CHECK(held_with(PPROFDELTA_ZSTD) > plain + (16 << 10));
 }
 
 TEST_MAIN()

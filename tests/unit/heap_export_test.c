@@ -223,6 +223,9 @@ TEST(each_mapping_may_fail)
         options.pages = &source;
         options.max_sites = 40;
         options.max_attempts = 1;
+        options.format = turn / 2 % 2 ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+        options.resource = &(const pprofdelta_attribute){"service.name", "app"};
+        options.resource_len = turn / 2 % 2;
         s.mail.arena = s.receiver.arena = &s.arena;
         s.sink = live_sink(&s.mail);
         pprofdelta_status status = pprofdelta_heap_new(&options, &s.heap, NULL);

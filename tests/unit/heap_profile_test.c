@@ -6,6 +6,7 @@
 #include "reading.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 
 TEST(the_stamp_can_be_left_out)
 {
@@ -145,6 +146,16 @@ TEST(addresses_have_their_mappings)
     CHECK(ours->memory_start <= here && here < ours->memory_limit);
     CHECK(theirs->memory_start <= theirs_at && theirs_at < theirs->memory_limit);
     pprofdelta_heap_note_mappings(s.heap);
+    pprofdelta_heap_commit(s.heap);
+    uint8_t *later = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(later != MAP_FAILED);
+    stack[2] = (uint64_t)(uintptr_t)later;
+    CHECK(pprofdelta_heap_track(s.heap, &event)); /* in a mapping that is new */
+    begun(&s, 2);
+    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
+    REQUIRE(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
+    CHECK(mapping_of(r.view, stack[2]));
+    munmap(later, 4096);
 }
 
 /* Names of the program's own functions: none has lines, and no other mapping has names. */

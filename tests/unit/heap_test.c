@@ -105,7 +105,6 @@ TEST(an_array_that_is_null_has_no_length)
     CHECK(s.refused == 5 && s.live == 0 && s.completed == 0 && s.cancelled == 0);
     CHECK(!pprofdelta_heap_track(heap, NULL) && !pprofdelta_heap_defer(heap, NULL));
     CHECK(track(heap, 1) && !pprofdelta_heap_realloc_begin(heap, live_pointer(1), NULL));
-    CHECK(pprofdelta_heap_sweep(heap, 1, NULL, NULL, NULL) == 0 && stats_of(heap).live == 1);
     CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
     pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
 }
@@ -139,14 +138,14 @@ TEST(a_pointer_that_was_freed_unseen_gives_way)
     CHECK(s.live == 1 && s.replaced == 2 && s.tracked == 3 && s.untracked == 2);
     CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
           !pprofdelta_heap_untrack(heap, live_pointer(1)));
-    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
+    CHECK(!pprofdelta_heap_maybe(stats_of(heap).filter, live_pointer(1)));
 }
 
 /* A full byte of the filter stays full: it says perhaps, and is never wrong the other way. */
 TEST(a_crowd_in_one_kilobyte_is_still_found)
 {
     ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
-    const pprofdelta_heap_filter *filter = pprofdelta_heap_filter_of(heap);
+    const pprofdelta_heap_filter *filter = stats_of(heap).filter;
     enum { N = 600 };
     for (size_t i = 0; i < N; i++) {
         pprofdelta_heap_event event = event_at(0);
@@ -157,36 +156,6 @@ TEST(a_crowd_in_one_kilobyte_is_still_found)
         CHECK(pprofdelta_heap_maybe(filter, (const char *)live_pointer(1) + i));
         CHECK(pprofdelta_heap_untrack(heap, (const char *)live_pointer(1) + i));
     }
-}
-
-TEST(realloc_ends_one_way_or_the_other)
-{
-    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
-    pprofdelta_heap_realloc r = {0}, other;
-    CHECK(!pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r) && r.held == 0);
-    CHECK(track(heap, 1));
-    CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
-    CHECK(stats_of(heap).live == 1); /* counts until it is known to be gone */
-    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
-    CHECK(!pprofdelta_heap_untrack(heap, live_pointer(1)));
-    CHECK(!pprofdelta_heap_realloc_begin(heap, live_pointer(1), &other));
-    CHECK(r.bytes == 100);
-    pprofdelta_heap_realloc_end(heap, &r, live_pointer(1), 0, 0);
-    CHECK(pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(1)));
-    CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(1), &r));
-    /* Somebody else is given the old block before realloc has returned. */
-    CHECK(track(heap, 1) && stats_of(heap).live == 2 && stats_of(heap).replaced == 0);
-    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
-    CHECK(stats_of(heap).live == 1);
-    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0); /* once is enough */
-    pprofdelta_heap_realloc_end(heap, &r, live_pointer(1), 0, 0);
-    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, live_pointer(1)));
-    CHECK(track(heap, 3) && pprofdelta_heap_realloc_begin(heap, live_pointer(3), &r));
-    other = r;
-    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
-    CHECK(track(heap, 4)); /* in the same element, in another life */
-    pprofdelta_heap_realloc_end(heap, &other, NULL, 0, 0);
-    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, live_pointer(4)));
 }
 
 static int drop_second(void *cookie, pprofdelta_heap_event *event)
@@ -211,7 +180,7 @@ TEST(what_is_deferred_counts_when_it_is_committed)
     CHECK(pprofdelta_heap_untrack(heap, live_pointer(0)) &&
           !pprofdelta_heap_untrack(heap, live_pointer(0)));
     CHECK(pprofdelta_heap_untrack(heap, live_pointer(2))); /* an early free */
-    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), live_pointer(2)));
+    CHECK(!pprofdelta_heap_maybe(stats_of(heap).filter, live_pointer(2)));
     int calls = 0;
     CHECK(pprofdelta_heap_complete(heap, drop_second, &calls) == 1 && calls == 2);
     CHECK(pprofdelta_heap_complete(heap, drop_second, &calls) == 0 && calls == 2);
@@ -219,55 +188,6 @@ TEST(what_is_deferred_counts_when_it_is_committed)
     CHECK(s.deferred == 0 && s.live == 1 && s.tracked == 1 && s.completed == 1 &&
           s.cancelled == 3 && s.inuse_bytes == 100);
     CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)));
-}
-
-typedef struct census {
-    pprofdelta_heap *heap;
-    size_t asked;
-} census;
-
-static int lives_if_even(void *cookie, const void *ptr)
-{
-    census *c = cookie;
-    c->asked++;
-    CHECK(pprofdelta_heap_sweep(c->heap, 10, lives_if_even, c, NULL) == 0); /* one at a time */
-    return (uintptr_t)ptr / 4096 % 2 == 0;
-}
-
-static int dies_while_asked(void *cookie, const void *ptr)
-{
-    census *c = cookie;
-    CHECK(pprofdelta_heap_untrack(c->heap, ptr) == 1);
-    pprofdelta_heap_event again = event_at(0);
-    again.ptr = ptr;
-    CHECK(pprofdelta_heap_track(c->heap, &again) == 1); /* another life at the same place */
-    return 0;
-}
-
-TEST(a_sweep_asks_everything_once_a_round)
-{
-    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
-    census c = {.heap = heap};
-    int done = 7;
-    CHECK(pprofdelta_heap_sweep(heap, 100, lives_if_even, &c, &done) == 0 && done == 1 &&
-          c.asked == 0);
-    for (size_t i = 0; i < 1000; i++)
-        CHECK(track(heap, i));
-    pprofdelta_heap_event event = event_at(5000);
-    CHECK(pprofdelta_heap_defer(heap, &event)); /* not asked for */
-    for (size_t i = 0; i < 300; i++)
-        CHECK(pprofdelta_heap_untrack(heap, live_pointer(i)));
-    size_t ended = 0;
-    for (int round = 0; round < 2; round++) {
-        done = 0;
-        for (int calls = 0; calls < 100 && !done; calls++)
-            ended += pprofdelta_heap_sweep(heap, 37, lives_if_even, &c, &done);
-        CHECK(done == 1);
-    }
-    CHECK(c.asked == 700 + 350 && ended == 350);
-    CHECK(stats_of(heap).live == 350 && stats_of(heap).swept == 350);
-    CHECK(pprofdelta_heap_sweep(heap, SIZE_MAX, dies_while_asked, &c, &done) == 0 && done);
-    CHECK(stats_of(heap).live == 350);
 }
 
 TEST(deep_stacks_are_cut_at_the_root)
@@ -328,12 +248,6 @@ static int discard(void *cookie, const void *data, size_t len)
     return 0;
 }
 
-static int dead(void *cookie, const void *ptr)
-{
-    (void)cookie, (void)ptr;
-    return 0;
-}
-
 /* As in the child of a fork in a signal handler, with locks of threads that are not there. */
 TEST(a_lost_tracker_waits_for_no_lock_and_uses_no_table)
 {
@@ -344,7 +258,6 @@ TEST(a_lost_tracker_waits_for_no_lock_and_uses_no_table)
     pprofdelta_heap_stats stats = {.size = sizeof stats, .live = 77};
     pprofdelta_heap_event event = event_at(3);
     pprofdelta_error err;
-    int done = 0;
     CHECK(track(heap, 1) && track(heap, 2) && pprofdelta_heap_defer(heap, &event));
     CHECK(pprofdelta_heap_realloc_begin(heap, live_pointer(2), &move));
     CHECK(pprofdelta_heap_begin(heap, 1, NULL, NULL) == PPROFDELTA_OK);
@@ -357,7 +270,6 @@ TEST(a_lost_tracker_waits_for_no_lock_and_uses_no_table)
         pprofdelta_heap_realloc_end(heap, &move, live_pointer(5), 100, 200);
         CHECK(pprofdelta_heap_defer(heap, &event) == PPROFDELTA_HEAP_DROPPED);
         CHECK(!pprofdelta_heap_complete(heap, NULL, NULL));
-        CHECK(!pprofdelta_heap_sweep(heap, 100, dead, NULL, &done) && done);
         CHECK(pprofdelta_heap_commit(heap) == PPROFDELTA_E_USAGE);
         pprofdelta_heap_abandon(heap);
         pprofdelta_heap_resync(heap);

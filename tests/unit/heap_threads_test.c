@@ -1,5 +1,5 @@
 /* Sixteen threads allocate and free, also what others allocated, while batches are begun, written,
- * given back and lost, while somebody looks at the top sites, sweeps, and forks. Made to be run
+ * given back and lost, while somebody looks at the top sites, and forks. Made to be run
  * under ThreadSanitizer; without it the sums are still held against the truth. */
 #include "live.h"
 #include "rng.h"
@@ -66,10 +66,17 @@ static void allocate(actor *a, size_t at, slot *s)
     atomic_store_explicit(&s->state, is_deferred ? DEFERRED : ALIVE, memory_order_release);
 }
 
+static const pprofdelta_heap_filter *filter_of(pprofdelta_heap *heap)
+{
+    pprofdelta_heap_stats stats = {.size = sizeof stats};
+    pprofdelta_heap_describe(heap, &stats);
+    return stats.filter;
+}
+
 static void release(actor *a, size_t at, slot *s)
 {
     pprofdelta_heap *heap = a->stage->heap;
-    a->wrong += !pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(at));
+    a->wrong += !pprofdelta_heap_maybe(filter_of(heap), pointer(at));
     pprofdelta_heap_realloc r;
     if (rng_chance(&a->r, 80)) {
         a->wrong += pprofdelta_heap_untrack(heap, pointer(at)) != 1;
@@ -106,22 +113,15 @@ static void *act(void *cookie)
     return NULL;
 }
 
-static int always_alive(void *cookie, const void *ptr)
-{
-    (void)ptr;
-    return *(int *)cookie;
-}
-
 /* Looks, without ever waiting. */
 static void *watch(void *cookie)
 {
     actor *a = cookie;
     pprofdelta_heap_stats stats = {.size = sizeof stats};
-    int alive = 1, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     while (!atomic_load(&a->stage->is_over)) {
         a->wrong += pprofdelta_heap_dump(a->stage->heap, null, rng_below(&a->r, 3) * 8) != 0;
         pprofdelta_heap_describe(a->stage->heap, &stats);
-        a->wrong += pprofdelta_heap_sweep(a->stage->heap, 100, always_alive, &alive, NULL) != 0;
         pprofdelta_heap_note_mappings(a->stage->heap);
     }
     close(null);

@@ -174,7 +174,7 @@ TEST(a_prefix_of_compressed_data_is_enough)
         CHECK(pprofdelta_identify(packed[i].ptr, HEAD, &kind, &name, NULL) == PPROFDELTA_OK);
         CHECK_STR(name, "a tar archive");
         CHECK(pprofdelta_identify(packed[i].ptr, 12, &kind, &name, &err) == PPROFDELTA_OK);
-        CHECK(kind == PPROFDELTA_FILE_UNKNOWN && !err.stage);
+        CHECK(kind == PPROFDELTA_FILE_UNKNOWN && !err.field);
         CHECK_STR(name, "compressed data that are damaged or cut off");
     }
     CHECK(pprofdelta_identify(NULL, 0, &kind, &name, NULL) == PPROFDELTA_OK);

@@ -10,6 +10,7 @@
 
 #include "live.h"
 #include "pprofdelta_heap.h"
+#include "pprofdelta_profile.h"
 #include "pprofdelta_record.h"
 #include "run.h"
 #include "seeds.h"
@@ -294,10 +295,9 @@ static pprofdelta_status open_builder(trial *t)
 static void count_sample(trial *t)
 {
     const pprofdelta_frame frame = {.name = "main"};
-    pprofdelta_sample *sample = pprofdelta_sample_start(t->builder);
-    pprofdelta_sample_push_frame(sample, &frame, 0);
-    pprofdelta_sample_push_value(sample, 0, 1);
-    t->m.counted -= pprofdelta_sample_add(sample, NULL) != PPROFDELTA_OK;
+    const pprofdelta_sample sample = {
+        .frames = &frame, .frames_len = 1, .values = (const int64_t[]){1}};
+    t->m.counted -= pprofdelta_builder_add(t->builder, &sample, NULL) != PPROFDELTA_OK;
 }
 
 static pprofdelta_status begin_builder(trial *t, pprofdelta_error *err)
@@ -553,6 +553,70 @@ TEST(a_sink_may_end_its_window_and_make_the_next_one)
 {
     for (size_t i = 0; i < DOORS; i++)
         end_in_the_sink(&(trial){.door = &doors[i], .m = {.counted = 1}});
+}
+
+/* ---- the same checks at every door -------------------------------------------------------------- */
+
+static const pprofdelta_sink no_sink = {0};
+
+static pprofdelta_status write_to(pprofdelta *pd, const pprofdelta_sink *sink)
+{
+    return pprofdelta_write(pd, sink, NULL, NULL);
+}
+
+static pprofdelta_status save_to(pprofdelta *pd, const pprofdelta_sink *sink)
+{
+    return pprofdelta_save(pd, sink, NULL);
+}
+
+/* Of no object: nothing to do. */
+static void abandon_and_free_nothing(void)
+{
+    pprofdelta_abandon(NULL);
+    pprofdelta_recorder_abandon(NULL);
+    pprofdelta_builder_abandon(NULL);
+    pprofdelta_heap_abandon(NULL);
+    pprofdelta_free(NULL);
+    pprofdelta_recorder_free(NULL);
+    pprofdelta_builder_free(NULL);
+    pprofdelta_heap_free(NULL);
+    pprofdelta_adder_free(NULL);
+    pprofdelta_profile_free(NULL);
+}
+
+TEST(every_door_refuses_a_sink_without_a_function_and_an_array_without_elements)
+{
+    static const char *const no_names[] = {NULL};
+    pprofdelta *pd;
+    pprofdelta_adder *adder;
+    pprofdelta_profile *profile;
+    const pprofdelta_source no_source = {0};
+    const pprofdelta_options wrong[] = {
+        {.size = sizeof *wrong, .counters_len = 1},
+        {.size = sizeof *wrong, .gauges_len = 1},
+        {.size = sizeof *wrong, .counters = no_names, .counters_len = 1},
+        {.size = sizeof *wrong, .gauges = no_names, .gauges_len = 1},
+        {.size = sizeof *wrong, .resource_len = 1}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK(pprofdelta_new(&wrong[i], NULL, &pd, NULL) == PPROFDELTA_E_USAGE &&
+              pprofdelta_adder_new(&wrong[i], NULL, &adder, NULL) == PPROFDELTA_E_USAGE);
+    abandon_and_free_nothing();
+    REQUIRE(!pprofdelta_new(NULL, NULL, &pd, NULL) &&
+            !pprofdelta_adder_new(NULL, NULL, &adder, NULL));
+    CHECK(pprofdelta_base(pd, NULL, 1, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_begin(pd, NULL, 1, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_adder_add(adder, NULL, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_profile_open(NULL, NULL, NULL, 1, &profile, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(!pprofdelta_begin(pd, NULL, 0, NULL));
+    pprofdelta_status (*const calls[])(pprofdelta *, const pprofdelta_sink *) = {write_to, save_to};
+    for (size_t i = 0; i < 2; i++)
+        CHECK(calls[i](pd, NULL) == PPROFDELTA_E_USAGE &&
+              calls[i](pd, &no_sink) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_load(pd, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_load(pd, &no_source, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_adder_finish(adder, &no_sink, NULL) == PPROFDELTA_E_USAGE);
+    pprofdelta_adder_free(adder);
+    pprofdelta_free(pd);
 }
 
 TEST_MAIN()

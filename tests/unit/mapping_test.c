@@ -1,5 +1,6 @@
 /* Mappings: tables of names of files and of made-up names, the names that this kernel writes, and how many
- * are remembered. The oracle of delta_test.c knows files that are replaced while the process lives. */
+ * are remembered. The oracle of delta_test.c knows files that are replaced while the process lives, but in its
+ * processes no mapping gets its first name, and no two have the same addresses. */
 #include "../support/test.h"
 
 #include "arena.h"
@@ -217,6 +218,42 @@ TEST(the_number_of_mappings_is_limited)
         CHECK(s.report.files_replaced == (replaced ? 1 : 0));
         build_free(&b);
     }
+}
+
+/* A mapping without a name and one with a name, at the same addresses, are one mapping: its locations are known by
+ * their addresses, whichever comes first. */
+TEST(a_mapping_may_get_a_name_or_lose_it)
+{
+    for (int loses = 0; loses < 2; loses++) {
+        ENDS(build_free) build b = {0};
+        ENDS(scene_end) scene s;
+        build_types(&b, CONTENTION_TYPES);
+        model_mapping *m = build_mapping(&b, 0x1000, 0x9000, 0, loses ? "/bin/app" : "", "");
+        build_place(&b, "leaf", m, 0x1029);
+        model_sample *sample = build_sample(&b, "leaf main", "10 100");
+        buf prev = build_bytes(&b);
+        m->filename = loses ? "" : "/bin/app";
+        sample->values[0]++;
+        CHECK_STR(scene_delta(&s, NULL, prev, build_bytes(&b)), "leaf;main 1 0");
+        CHECK(!s.report.restart && s.report.files_replaced == 1 && !s.report.fresh);
+    }
+}
+
+/* fastdelta takes them for one. */
+TEST(two_files_at_the_same_addresses_are_two)
+{
+    ENDS(build_free) build b = {0};
+    ENDS(scene_end) scene s;
+    build_types(&b, CONTENTION_TYPES);
+    model_mapping *app = build_mapping(&b, 0x400000, 0x500000, 0, "/bin/app", "");
+    model_mapping *lib = build_mapping(&b, 0x400000, 0x500000, 0, "/lib/other.so", "");
+    build_place(&b, "in_app", app, 0x401000);
+    build_place(&b, "in_lib", lib, 0x401000);
+    build_sample(&b, "in_app", "1 10");
+    model_sample *other = build_sample(&b, "in_lib", "2 20");
+    buf prev = build_bytes(&b);
+    other->values[0] = 5;
+    CHECK_STR(scene_delta(&s, NULL, prev, build_bytes(&b)), "in_lib 3 0");
 }
 
 TEST_MAIN()

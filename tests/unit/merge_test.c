@@ -2,6 +2,8 @@
  * through the message view; what counts once; what is refused. */
 #include "sum_scene.h"
 
+#include "otlp_form.h"
+
 /* ---- A naive merge --------------------------------------------------------------------------- */
 
 /* A delta: its window by the text of the stamp, and what it counts. */
@@ -142,6 +144,12 @@ TEST(a_merge_is_the_naive_one_in_every_order)
                 continue;
             check_merge(&f, out, seed);
             merged++;
+            options.format = PPROFDELTA_OTLP;
+            if (!sum_up(&f.arena, &options, bytes, f.len, &out, NULL)) {
+                const char *wrong = otlp_form_wrong_bytes(&f.arena, out.ptr, out.len);
+                AGREE(seed, wrong);
+            }
+            options.format = PPROFDELTA_PPROF;
         }
     }
     CHECK(merged > range.to - range.from);
@@ -214,6 +222,7 @@ static const struct {
     {F, "1/2 1|2/2 10", "two states", PPROFDELTA_REASON_TWO_TARGETS},
     {F, "1f1 1|2f1 10", "two processes", PPROFDELTA_REASON_TWO_TARGETS},
     {0, "1/2 9223372036854775807|1/3 1", "64 bits", 0},
+    {F, "1/2 9223372036854775807|1/5 1", "64 bits", 0},
     {F, "1/2 1|1/5 10", "11 20", 0},
     {F, "1/2 1|1/5 10|1/3 1", "comes after window 5", PPROFDELTA_REASON_WINDOW_LATE},
     {F, "1/2 1|0 10|1/2 1", "", 0},

@@ -36,7 +36,8 @@ static void print(size_t i, const char *wording, char out[4096])
 {
     pprofdelta_error err = {.status = advices[i].status,
                             .reason = advices[i].reason,
-                            .stage = "delta",
+                            .stage = PPROFDELTA_STAGE_DELTA,
+                            .field = "",
                             .element = PPROFDELTA_NOWHERE,
                             .offset = PPROFDELTA_NOWHERE};
     int ends[2], kept = dup(STDERR_FILENO);
@@ -75,7 +76,7 @@ static void check_quoted(const char *name)
 {
     char shown[64];
     pprofdelta_error err;
-    PD_FAIL(&err, PPROFDELTA_E_MISMATCH, "delta", NULL, "%s", name);
+    PD_FAIL(&err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, NULL, "%s", name);
     cli_string_write(shown, sizeof shown, cli_string_of(name));
     CHECK_STR(err.text, shown);
 }
@@ -104,7 +105,7 @@ TEST(a_long_text_is_cut_between_characters)
         memset(name, '\x1b', sizeof name);
         memset(name, 'a', at);
         name[sizeof name - 1] = 0;
-        PD_FAIL(&err, PPROFDELTA_E_MISMATCH, "delta", NULL, "%s", name);
+        PD_FAIL(&err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, NULL, "%s", name);
         size_t len = strlen(err.text);
         CHECK(len < sizeof err.text && len > sizeof err.text - 6 && (len - at) % 4 == 0);
     }

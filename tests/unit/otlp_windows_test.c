@@ -6,10 +6,8 @@
 #include "seeds.h"
 
 #include "base/utf8.h"
-#include "pprofdelta_heap.h"
 #include "pprofdelta_profile.h"
-#include "pprofdelta_record.h"
-#include "profile/otlp_attributes.h"
+#include "encode/otlp.h"
 
 static const pprofdelta_attribute resource[] = {
     {"service.name", "first"}, {"host.name", "h\xff"}, {"service.name", "second"}, {"empty", NULL}};
@@ -179,82 +177,6 @@ TEST(windows_mean_the_same)
         pprofdelta_free(b.mixed);
     }
     CHECK(getenv("PD_TEST_SEED") || windows > range.to);
-}
-
-/* ---- options and memory ----------------------------------------------------------------------- */
-
-/* Makes a context, a recorder, a builder or a heap that writes OTLP, and frees it. */
-static pprofdelta_status make_door(size_t door, tracker *memory)
-{
-    static const pprofdelta_value_type types[] = {{"cpu", "nanoseconds", 1}};
-    pprofdelta_allocator allocator = tracker_allocator(memory);
-    pprofdelta_heap_pages pages = tracker_pages(memory);
-    pprofdelta_options of_context = as_otlp((pprofdelta_options)PPROFDELTA_OPTIONS_INIT);
-    pprofdelta_recorder_options of_recorder = PPROFDELTA_RECORDER_OPTIONS_INIT;
-    pprofdelta_builder_options of_builder = PPROFDELTA_BUILDER_OPTIONS_INIT;
-    pprofdelta_heap_options of_heap = PPROFDELTA_HEAP_OPTIONS_INIT;
-    pprofdelta *context = NULL;
-    pprofdelta_recorder *recorder = NULL;
-    pprofdelta_builder *builder = NULL;
-    pprofdelta_heap *live = NULL;
-    pprofdelta_status status;
-    of_recorder.format = of_builder.format = of_heap.format = PPROFDELTA_OTLP;
-    of_recorder.resource = of_builder.resource = of_heap.resource = resource;
-    of_recorder.resource_len = of_builder.resource_len = of_heap.resource_len =
-        of_context.resource_len;
-    of_recorder.kind = PPROFDELTA_KIND_CONTENTION;
-    of_builder.types = types;
-    of_builder.types_len = 1;
-    of_heap.pages = &pages;
-    if (door == 0)
-        status = pprofdelta_new(&of_context, &allocator, &context, NULL);
-    else if (door == 1)
-        status = pprofdelta_recorder_new(&of_recorder, &allocator, &recorder, NULL);
-    else if (door == 2)
-        status = pprofdelta_builder_new(&of_builder, &allocator, &builder, NULL);
-    else
-        status = pprofdelta_heap_new(&of_heap, &live, NULL);
-    CHECK(!status == (context || recorder || builder || live));
-    pprofdelta_free(context);
-    pprofdelta_recorder_free(recorder);
-    pprofdelta_builder_free(builder);
-    pprofdelta_heap_free(live);
-    return status;
-}
-
-TEST(each_allocation_of_a_new_door_may_fail)
-{
-    for (size_t door = 0; door < 4; door++) {
-        bool has_failed = true;
-        for (size_t nth = 1; has_failed; nth++) {
-            tracker memory = {.fail_at = nth};
-            pprofdelta_status status = make_door(door, &memory);
-            has_failed = memory.refused > 0;
-            CHECK(status == (has_failed ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
-            CHECK(!memory.live);
-        }
-    }
-}
-
-TEST(options_are_checked)
-{
-    pprofdelta *pd = NULL;
-    pprofdelta_error err;
-    pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
-    o.id = 1;
-    static const pprofdelta_attribute no_key[] = {{"", "x"}}, null_key[] = {{NULL, "x"}};
-    o.format = (pprofdelta_format)3;
-    CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "format"));
-    o.format = PPROFDELTA_OTLP;
-    o.resource_weak = 1;
-    CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "weak"));
-    o.resource_len = 1;
-    CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE &&
-          strstr(err.text, "resource"));
-    o.resource = no_key;
-    CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "key"));
-    o.resource = null_key;
-    CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && !pd);
 }
 
 /* ---- small rules ----------------------------------------------------------------------------- */

@@ -10,7 +10,7 @@ enum { PIECE = 128 << 10 };
 #define GB8 (UINT64_C(8) << 30)
 
 /* Short names, so that a row is a line. */
-enum { PLAIN = PD_FORMAT_PLAIN, GZIP = PD_FORMAT_GZIP, ZSTD = PD_FORMAT_ZSTD };
+enum { PLAIN = PD_CONTAINER_PLAIN, GZIP = PD_CONTAINER_GZIP, ZSTD = PD_CONTAINER_ZSTD };
 enum { WHOLE = 0, STREAM = PIECE };
 
 typedef enum role { INPUT, LONG, KEPT } role;
@@ -45,7 +45,7 @@ static const row rows[] = {
 
 static pd_reading_facts facts_of(const row *r)
 {
-    return (pd_reading_facts){.format = (pd_format)r->format,
+    return (pd_reading_facts){.container = (pd_container)r->format,
                               .announced = r->announced,
                               .left = r->left,
                               .packed = r->role == LONG ? 32 * KB + 1 : 32 * KB,

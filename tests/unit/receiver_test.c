@@ -437,66 +437,6 @@ TEST(many_courses_of_ten_windows)
     }
 }
 
-static buf counted(build *b, int64_t time, const char *old, const char *fresh)
-{
-    build_free(b);
-    *b = (build){0};
-    build_types(b, "alloc_objects/count");
-    build_sample(b, "old main", old);
-    if (fresh)
-        build_sample(b, "fresh main", fresh);
-    b->m.time_nanos = time;
-    return build_bytes(b);
-}
-
-/* The attempt of the later profile may have arrived, so the next one has as much of what both have, and ends
- * as late. What only the later profile has comes with the next window. */
-TEST(an_earlier_profile_continues_an_abandoned_window)
-{
-    for (int has_base = 0; has_base < 2; has_base++) {
-        ENDS(scene_end) scene s;
-        ENDS(build_free) build b = {0};
-        scene_begin(&s, NULL);
-        if (has_base)
-            scene_base(&s, counted(&b, 1000, "10", NULL));
-        CHECK_STR(scene_pending(&s, counted(&b, 4000, "40", "7")),
-                  has_base ? "old;main 30, fresh;main 7" : "old;main 40, fresh;main 7");
-        pprofdelta_abandon(s.pd);
-        CHECK_STR(scene_pending(&s, counted(&b, 2000, "11", NULL)),
-                  has_base ? "old;main 30" : "old;main 40");
-        CHECK(s.report.attempt == 2 && s.report.to_nanos == 4000 && !s.report.clock_set_back);
-        pprofdelta_abandon(s.pd);
-        scene_pending(&s,
-                      counted(&b, 900, "9", NULL)); /* before the base, or with less than it had */
-        CHECK(s.status == (has_base ? PPROFDELTA_E_OLDER : PPROFDELTA_OK));
-        pprofdelta_abandon(s.pd);
-        scene_pending(&s, counted(&b, 3000, "10", NULL));
-        CHECK(s.status == (has_base ? PPROFDELTA_E_OLDER : PPROFDELTA_OK));
-        pprofdelta_abandon(s.pd);
-        scene_window(&s, counted(&b, 3000, "30", NULL));
-        CHECK(s.report.attempt == (has_base ? 3 : 5) && s.report.to_nanos == 4000);
-        CHECK_STR(scene_window(&s, counted(&b, 5000, "41", "9")), "old;main 1, fresh;main 9");
-        CHECK(s.report.from_nanos == 4000 && s.out.view->duration_nanos == 1000);
-        scene_window(&s, counted(&b, 4500, "40", "9")); /* nothing is open */
-        CHECK(s.status == PPROFDELTA_E_OLDER);
-    }
-}
-
-/* An attempt of a new process is not continued by the old one. */
-TEST(a_profile_from_before_a_restart_stays_late)
-{
-    ENDS(scene_end) scene s;
-    ENDS(build_free) build b = {0};
-    scene_begin(&s, NULL);
-    scene_base(&s, counted(&b, 1000, "5", NULL));
-    pprofdelta_set_started(s.pd, 3000);
-    CHECK_STR(scene_pending(&s, counted(&b, 4000, "40", NULL)), "old;main 40");
-    CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED);
-    pprofdelta_abandon(s.pd);
-    scene_pending(&s, counted(&b, 2000, "6", NULL));
-    CHECK(s.status == PPROFDELTA_E_OLDER);
-}
-
 /* Restarts by which an older rule lost data: between two attempts at the first window, twice between two
  * acknowledgements, and of a process that outgrows the base. */
 TEST(restarts_that_lost_data_once)

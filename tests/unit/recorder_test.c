@@ -52,34 +52,6 @@ TEST(addresses_in_a_mapping_stay)
     CHECK(s.report.by_lines == 0 && s.report.by_address == 2);
 }
 
-/* Of two processes, the second calls another function by the same number. */
-TEST(equal_numbers_of_two_processes_are_two_places)
-{
-    ENDS(record_end) record_scene a, b;
-    record_begin(&a);
-    record_begin(&b);
-    a.options.flags |= PPROFDELTA_NO_STAMP;
-    b.options.flags |= PPROFDELTA_NO_STAMP;
-    record(&a, "foo", 0, "100 100 0 0");
-    record(&b, "bar", 0, "150 150 0 0");
-    CHECK_STR(record_window(&a), "foo 100 100 0 0");
-    CHECK_STR(record_window(&b), "bar 150 150 0 0");
-    CHECK(a.rows[0].stack[0] == b.rows[0].stack[0]);
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
-    options.compression = PPROFDELTA_PLAIN;
-    ENDS(context_end) pprofdelta *pd = NULL;
-    collector c = {.bytes = buf_begin(&a.arena)};
-    pprofdelta_sink sink = collector_sink(&c);
-    reading r;
-    REQUIRE(pprofdelta_new(&options, NULL, &pd, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_base(pd, a.bytes.ptr, a.bytes.len, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_window(pd, b.bytes.ptr, b.bytes.len, &sink, NULL, NULL) == PPROFDELTA_OK);
-    REQUIRE(reading_make(&a.arena, c.bytes.ptr, c.bytes.len, &r) == PPROFDELTA_OK);
-    REQUIRE(r.view->n_sample == 2); /* bar came, foo is gone */
-    CHECK(r.view->sample[0]->value[0] == 150 && r.view->sample[1]->value[0] == -100);
-}
-
 /* Two numbers, one line: one location, and one sample where nothing else tells them apart. */
 TEST(numbers_with_the_same_lines_are_one_place)
 {
@@ -103,46 +75,6 @@ TEST(numbers_with_the_same_lines_are_one_place)
 }
 
 /* ---- Restarts -------------------------------------------------------------------------------- */
-
-/* 100, then 30 after a restart, then 150: what happened is 150, whichever way the window of the 30
- * was lost. */
-TEST(a_restart_that_is_told_holds_until_commit)
-{
-    enum { ABANDONED, SINK, LACKING_A_RECORD, NO_MEMORY, WAYS };
-    static const pprofdelta_on_reset modes[] = {
-        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP};
-    for (int way = 0; way < WAYS * 3; way++) {
-        ENDS(record_end) record_scene s;
-        record_begin(&s);
-        s.options.on_reset = modes[way / WAYS];
-        record(&s, "a", 0, "100 100 0 0");
-        CHECK_STR(record_window(&s), "a 100 100 0 0");
-        CHECK_STR(record_window(&s), "");
-        pprofdelta_recording look = {.time_nanos = 2500, .restarted = 1};
-        pprofdelta_record bad = {.values = NULL};
-        collector refusing = {.bytes = buf_begin(&s.arena), .fail_at = 1};
-        pprofdelta_sink no = collector_sink(&refusing);
-        record_set(&s, 0, "30 30 0 0");
-        s.memory.fail_at = way % WAYS == NO_MEMORY ? s.memory.calls + 1 : 0;
-        if (way % WAYS == NO_MEMORY) /* a window whose entries get carries */
-            look.period = 512;
-        pprofdelta_status status = pprofdelta_recorder_begin(s.recorder, &look, &s.err);
-        CHECK(status == (way % WAYS == NO_MEMORY ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
-        s.memory.fail_at = 0;
-        if (!status)
-            CHECK(pprofdelta_recorder_add(s.recorder, &s.rows[0], &s.err) == PPROFDELTA_OK);
-        if (way % WAYS == LACKING_A_RECORD)
-            CHECK(pprofdelta_recorder_add(s.recorder, &bad, &s.err) == PPROFDELTA_E_USAGE);
-        if (way % WAYS == SINK)
-            CHECK(pprofdelta_recorder_write(s.recorder, &no, NULL, &s.err) == PPROFDELTA_E_SINK);
-        pprofdelta_recorder_abandon(s.recorder);
-        record_set(&s, 0, "150 150 0 0");
-        CHECK_STR(record_window(&s), "a 150 150 0 0");
-        CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED && s.report.from_nanos == 2000);
-        CHECK_STR(record_next(&s, 0, "151 151 0 0"), "a 1 1 0 0"); /* and ends with it */
-        CHECK(s.report.restart == PPROFDELTA_RESTART_NONE);
-    }
-}
 
 TEST(wrong_use_is_refused)
 {
@@ -168,6 +100,7 @@ TEST(wrong_use_is_refused)
     look.fraction = NAN;
     CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_recorder_begin(r, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_recorder_add(r, NULL, NULL) == PPROFDELTA_E_USAGE);
     record.depth = 3;
     CHECK(pprofdelta_recorder_add(r, &record, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_recorder_write(r, &sink, NULL, &err) == PPROFDELTA_E_USAGE && !c.calls);
@@ -238,6 +171,107 @@ TEST(an_entry_takes_at_most_64_bytes_and_the_steady_state_allocates_nothing)
         pprofdelta_recorder_free(r);
         CHECK(memory.live == 0);
     }
+}
+
+/* ---- Records that have not changed ----------------------------------------------------------- */
+
+/* 100 records, of which the 99th changes. A restart is ruled out after 51 of them, if it is looked for. */
+TEST(a_record_that_has_not_changed_gets_no_row_and_is_soon_not_stored)
+{
+    static const pprofdelta_on_reset modes[] = {
+        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP,
+        PPROFDELTA_ON_RESET_FAIL};
+    static const size_t stored[] = {52, 100, 1, 1};
+    for (size_t mode = 0; mode < 4; mode++) {
+        ENDS(record_end) record_scene s;
+        record_begin(&s);
+        s.options.on_reset = modes[mode];
+        for (int i = 0; i < 100; i++)
+            record(&s, arena_format(&s.arena, "f%d main", i), 0, "9 90 0 0");
+        record_window(&s);
+        size_t each = s.recorder->arena.len / 100; /* the first window had all of them */
+        record_set(&s, 98, "10 100 0 0");
+        CHECK_STR(record_pending(&s), "f98;main 1 10 0 0");
+        CHECK_MSG(s.recorder->window.len == 1, "%zu rows", s.recorder->window.len);
+        CHECK_MSG(s.recorder->arena.len == stored[mode] * each, "%zu of %zu bytes each",
+                  s.recorder->arena.len / each, each);
+        CHECK(s.report.matched == 100 && s.report.samples_in == 100);
+    }
+}
+
+/* Half of a counter is gone: a restart. With one more that is found again, it is none. */
+TEST(records_that_have_not_changed_are_written_in_a_restart)
+{
+    static const struct {
+        const char *base, *values, *want;
+    } cases[] = {
+        {"50 5 0 0", "0 0 0 0", "a 25 1 0 0, b;main 25 4 0 0"},
+        {"49 4 0 0", "0 0 0 0", ""},
+        {"49 6 0 0", "0 0 0 0", "a 25 1 0 0, b;main 25 4 0 0"},
+        {"100 10 0 0", "50 5 0 0", ""},
+        {"100 10 0 0", "24 9 0 0", "a 25 1 0 0, c 24 9 0 0, b;main 25 4 0 0"},
+        {"-3 0 0 0", "0 0 0 0", ""},
+        {"0x7fffffffffffffff 0 0 0", "49 0 0 0", "a 25 1 0 0, c 49 0 0 0, b;main 25 4 0 0"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ENDS(record_end) record_scene s;
+        record_begin(&s);
+        record(&s, "a", 0, "25 1 0 0");
+        record(&s, "c", 0, cases[i].base);
+        record(&s, "b main", 0, "25 4 0 0");
+        record_window(&s);
+        record_set(&s, 1, cases[i].values);
+        for (int attempt = 0; attempt < 2; attempt++) { /* the second one has all rows */
+            CHECK_STR(record_pending(&s), cases[i].want);
+            pprofdelta_recorder_abandon(s.recorder);
+        }
+        CHECK_STR(record_window(&s), cases[i].want);
+        CHECK_STR(record_window(&s), "");
+    }
+}
+
+/* Every record twice, the second time in the opposite order and with something new. */
+TEST(a_record_that_changes_when_it_comes_again_stands_where_it_came_first)
+{
+    ENDS(record_end) record_scene s;
+    record_begin(&s);
+    buf want = buf_begin(&s.arena);
+    for (int i = 0; i < 100; i++) {
+        record(&s, arena_format(&s.arena, "f%d main", i), 16, "9 90 0 0");
+        buf_format(&want, "%sf%d;main{bytes=16bytes} 1 10 0 0", i ? ", " : "", i);
+    }
+    record_window(&s);
+    for (int i = 100; i-- > 0;)
+        record(&s, arena_format(&s.arena, "f%d main", i), 16, "1 10 0 0");
+    CHECK_STR(record_window(&s), buf_string(&want));
+    CHECK(s.report.duplicates == 100);
+    CHECK_STR(record_window(&s), "");
+}
+
+/* Masses that do not fit in 64 bits. */
+TEST(a_third_of_a_huge_mass_is_less_than_half)
+{
+    ENDS(record_end) record_scene s;
+    record_begin(&s);
+    record(&s, "a", 0, "0x7fffffffffffffff 0 0 0");
+    record(&s, "b", 0, "0x7fffffffffffffff 0 0 0");
+    record(&s, "c", 0, "0x7fffffffffffffff 0 0 0");
+    record_window(&s);
+    CHECK_STR(record_next(&s, 2, "0 0 0 0"), "");
+    CHECK(s.report.vanished == 1 && s.report.restart == PPROFDELTA_RESTART_NONE);
+    CHECK_STR(record_next(&s, 1, "0 0 0 0"), "a 9223372036854775807 0 0 0");
+}
+
+/* More than half was found again, and is taken back: nothing is stored that a restart could write. */
+TEST(a_negative_record_that_comes_again_is_no_restart)
+{
+    ENDS(record_end) record_scene s;
+    record_begin(&s);
+    record(&s, "a", 0, "90 90 0 0");
+    record(&s, "b", 0, "10 10 0 0");
+    record_window(&s);
+    record(&s, "a", 0, "-80 -80 0 0");
+    CHECK_STR(record_window(&s), "");
+    CHECK(s.report.restart == PPROFDELTA_RESTART_NONE && s.report.clamped == 1);
 }
 
 TEST(a_limit_is_kept)

@@ -184,7 +184,7 @@ TEST(results_may_be_shorter_or_longer)
         {"report", fill_report, sizeof(pprofdelta_report), offsetof(pprofdelta_report, id)},
         {"recorder", fill_recorder_report, sizeof(pprofdelta_report),
          offsetof(pprofdelta_report, id)},
-        {"memory", fill_memory, sizeof(pprofdelta_memory), offsetof(pprofdelta_memory, id)},
+        {"memory", fill_memory, sizeof(pprofdelta_memory), offsetof(pprofdelta_memory, bytes)},
         {"census", fill_census, sizeof(pprofdelta_census),
          offsetof(pprofdelta_census, other_attributes)},
         {"builder", fill_builder_report, sizeof(pprofdelta_builder_report),
@@ -192,7 +192,7 @@ TEST(results_may_be_shorter_or_longer)
         {"window", fill_heap_window, sizeof(pprofdelta_heap_window),
          offsetof(pprofdelta_heap_window, changed)},
         {"stats", fill_heap_stats, sizeof(pprofdelta_heap_stats),
-         offsetof(pprofdelta_heap_stats, peak_nanos)},
+         offsetof(pprofdelta_heap_stats, filter)},
     };
     for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
         size_t size = doors[i].size;
@@ -215,5 +215,69 @@ TEST(results_may_be_shorter_or_longer)
         }
     }
 }
+
+/* ---- the array of a report ----------------------------------------------------------------------- */
+
+/* What a program had that was compiled before the member `vanished` was added. */
+typedef struct older_type_report {
+    const char *type, *unit;
+    int is_counter;
+    pprofdelta_sum prev, cur, delta, clamped;
+} older_type_report;
+
+static const older_type_report *older_type(const void *types, size_t stride, size_t i)
+{
+    return (const older_type_report *)((const char *)types + i * stride);
+}
+
+TEST(types_may_have_more_members)
+{
+    static const uint8_t two_types[] = {
+        0x0a, 4,   8,   1,   16,   2,   0x0a, 4,    8,   3,   16,  2,   0x12, 4,
+        0x12, 2,   5,   7,   0x32, 0,   0x32, 13,   'a', 'l', 'l', 'o', 'c',  '_',
+        'o',  'b', 'j', 'e', 'c',  't', 's',  0x32, 5,   'b', 'y', 't', 'e',  's',
+        0x32, 11,  'a', 'l', 'l',  'o', 'c',  '_',  's', 'p', 'a', 'c', 'e'};
+    pprofdelta *pd;
+    pprofdelta_report report = PPROFDELTA_SIZED(pprofdelta_report);
+    pprofdelta_memory memory = PPROFDELTA_SIZED(pprofdelta_memory);
+    REQUIRE(!pprofdelta_new(&numbered, NULL, &pd, NULL));
+    REQUIRE(!pprofdelta_window(pd, two_types, sizeof two_types, &sink, &report, NULL));
+    REQUIRE(!pprofdelta_commit(pd) && !pprofdelta_describe(pd, &memory));
+    REQUIRE(report.types_len == 2 && memory.types_len == 2);
+    const older_type_report *in_report = older_type(report.types, report.types_stride, 1);
+    const older_type_report *in_memory = older_type(memory.types, memory.types_stride, 1);
+    CHECK_STR(in_report->type, "alloc_space");
+    CHECK_STR(in_memory->type, "alloc_objects"); /* its order is the state's */
+    CHECK(in_report->cur.lo == 7 && in_report->is_counter);
+    CHECK(!in_memory->prev.lo && !in_memory->is_counter); /* bytes of objects: not known */
+    CHECK((const void *)PPROFDELTA_TYPE(&report, 1) == (const void *)in_report);
+    CHECK(PPROFDELTA_TYPE(&memory, 0)->prev.lo == 7);
+    pprofdelta_free(pd);
+}
+
+/* What is frozen: a program of any version has the same. (Of 64-bit machines.) */
+#if UINTPTR_MAX == UINT64_MAX
+#define FROZEN(type, bytes) _Static_assert(sizeof(type) == (bytes), #type " has changed")
+FROZEN(pprofdelta_error, 512);
+FROZEN(pprofdelta_allocator, 24);
+FROZEN(pprofdelta_sink, 24);
+FROZEN(pprofdelta_source, 16);
+FROZEN(pprofdelta_attribute, 16);
+FROZEN(pprofdelta_label, 32);
+FROZEN(pprofdelta_frame, 48);
+FROZEN(pprofdelta_symbol, 24);
+FROZEN(pprofdelta_value_type, 24);
+FROZEN(pprofdelta_record, 48);
+FROZEN(pprofdelta_recording, 48);
+FROZEN(pprofdelta_sample, 48);
+FROZEN(pprofdelta_stamp, 96);
+FROZEN(pprofdelta_sampler, 48);
+FROZEN(pprofdelta_heap_pages, 24);
+FROZEN(pprofdelta_heap_event, 80);
+FROZEN(pprofdelta_heap_realloc, 16);
+FROZEN(pprofdelta_heap_row, 48);
+FROZEN(pprofdelta_heap_area, 24);
+FROZEN(pprofdelta_heap_remains, 24);
+#endif
 
 TEST_MAIN()

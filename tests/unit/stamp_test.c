@@ -13,7 +13,7 @@ static pprofdelta_stamp read_back(const pprofdelta_stamp *in)
     pprofdelta_stamp out;
     char text[PD_STAMP_MAX];
     memset(&out, 0x5a, sizeof out);
-    size_t len = pd_stamp_write(in, text);
+    size_t len = pd_stamp_write(in, 0, text);
     CHECK(len < PD_STAMP_MAX && strlen(text) == len);
     CHECK(pd_stamp_read((pd_bytes){(const uint8_t *)text, len}, &out));
     return out;
@@ -43,7 +43,7 @@ TEST(a_written_stamp_is_read_back)
 TEST(the_text_is_fixed)
 {
     char text[PD_STAMP_MAX];
-    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1, .from_nanos = 5, .to_nanos = 6}, text);
+    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1, .from_nanos = 5, .to_nanos = 6}, 0, text);
     CHECK_STR(text, "pprofdelta: delta from=5 to=6");
     pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1,
                                        .from_nanos = 5,
@@ -52,9 +52,9 @@ TEST(the_text_is_fixed)
                                        .attempt = 3,
                                        .acked = 6,
                                        .restart = PPROFDELTA_RESTART_BUILD_ID},
-                   text);
+                   0, text);
     CHECK_STR(text, "pprofdelta: delta from=5 to=6 seq=7 attempt=3 restart=build_id");
-    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1, .sequence = 7, .attempt = 1, .acked = 4},
+    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1, .sequence = 7, .attempt = 1, .acked = 4}, 0,
                    text);
     CHECK_STR(text, "pprofdelta: delta from=0 to=0 seq=7 attempt=1 acked=4");
 }

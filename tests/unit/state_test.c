@@ -74,24 +74,6 @@ TEST(describe_returns_what_is_remembered)
     CHECK_STR(m.build_id, "");
 }
 
-TEST(an_empty_context_is_loaded_as_empty)
-{
-    ENDS(arena_free) arena a = {0};
-    ENDS(scene_end) scene s;
-    ENDS(stand_end) stand k;
-    scene_begin(&s, NULL);
-    buf nothing = keep_save(&a, s.pd);
-    CHECK(keep_load(s.pd, nothing, NULL) == PPROFDELTA_OK);
-    stand_begin(&k, NULL);
-    CHECK_STR(scene_pending(&s, look_of(&k, 5, "1 1 0 0", "other main")),
-              "leaf;main 1 1 0 0, other;main 4 40 0 0, large;main 9 5000 0 0");
-    CHECK(s.report.sequence == 1 && !s.report.had_base);
-    pprofdelta_abandon(s.pd);
-    CHECK(keep_load(k.s.pd, nothing, NULL) == PPROFDELTA_OK); /* forgets */
-    scene_pending(&k.s, look_of(&k, 5, "1 1 0 0", "other main"));
-    CHECK(k.s.report.sequence == 1 && !k.s.report.had_base);
-}
-
 /* A state of a pending window is the same as that of an abandoned one. With its last byte set, it is
  * loaded as if the window had been committed. */
 TEST(an_open_window_is_saved)

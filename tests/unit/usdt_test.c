@@ -76,104 +76,87 @@ static pprofdelta_heap *make(void)
     return heap;
 }
 
-/* What was heard since the last call: "a1:77/1001 f1" is an allocation of 77 bytes with a weight of 1001
- * at the pointer 1, and its end. */
-static void check_heard(const char *want)
-{
-    char text[256] = "";
-    size_t len = 0;
-    for (; told_len < log_len; told_len++) {
-        const heard *h = &log_[told_len];
-        len += (size_t)snprintf(text + len, sizeof text - len, "%s%c%zu", len ? " " : "", h->kind,
-                                pointer_of(h));
-        if (h->kind == 'a')
-            len += (size_t)snprintf(text + len, sizeof text - len, ":%" PRIu64 "/%" PRIu64, h->size,
-                                    h->weight);
-    }
-    CHECK_STR(text, want);
-}
-
-TEST(nothing_fires_while_nobody_listens)
-{
-    ENDS(heap_end) pprofdelta_heap *heap = make();
-    pprofdelta_heap_event event = event_at(1, 10);
-    CHECK(pprofdelta_heap_track(heap, &event) && pprofdelta_heap_untrack(heap, event.ptr));
-    check_heard("");
-}
-
-TEST(an_allocation_and_its_end)
-{
-    listen(1);
-    ENDS(heap_end) pprofdelta_heap *heap = make();
-    pprofdelta_heap_event known = event_at(1, 77), unknown = event_at(2, 0);
-    CHECK(pprofdelta_heap_track(heap, &known) && pprofdelta_heap_track(heap, &unknown));
-    CHECK(!pprofdelta_heap_untrack(heap, live_pointer(3)));
-    CHECK(pprofdelta_heap_track(heap, &known)); /* its end was not seen */
-    CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
-          !pprofdelta_heap_untrack(heap, live_pointer(1)));
-    listen(-1);
-    check_heard("a1:77/1001 a2:334/1002 f1 a1:77/1001 f1"); /* 334: a third of its weight */
-}
-
-TEST(realloc_ends_the_old_block_at_once)
-{
-    pprofdelta_heap_realloc r;
-    listen(1);
-    ENDS(heap_end) pprofdelta_heap *heap = make();
-    pprofdelta_heap_event event = event_at(1, 50);
-    CHECK(pprofdelta_heap_track(heap, &event));
-    CHECK(pprofdelta_heap_realloc_begin(heap, event.ptr, &r));
-    check_heard("a1:50/1001 f1"); /* before realloc can give the block to another thread */
-    pprofdelta_heap_realloc_end(heap, &r, NULL, 0, 0);
-    CHECK(pprofdelta_heap_track(heap, &event));
-    CHECK(pprofdelta_heap_realloc_begin(heap, event.ptr, &r));
-    pprofdelta_heap_realloc_end(heap, &r, live_pointer(2), 0, 0); /* the block was moved */
-    check_heard("a1:50/1001 f1 a2:333/1001");
-    event.ptr = live_pointer(2);
-    event.is_piece = 1;
-    CHECK(
-        pprofdelta_heap_track(heap, &event)); /* and has more bytes: their weight is that of all */
-    listen(-1);
-    check_heard("f2 a2:333/2002");
-}
-
-/* Forgets the second, moves the third, and leaves the others. */
+/* Completes what is deferred: forgets the pointer 2, and moves 3 to 30. */
 static int complete_some(void *cookie, pprofdelta_heap_event *event)
 {
-    size_t call = (*(size_t *)cookie)++;
-    if (call == 2)
+    (void)cookie;
+    bool is_forgotten = event->ptr == live_pointer(2);
+    if (event->ptr == live_pointer(3))
         event->ptr = live_pointer(30);
-    return call != 1;
+    return !is_forgotten;
 }
 
-TEST(deferred_allocations_are_heard_when_they_are_made)
+/* One step: a letter and a pointer. "+" tracks it with ten bytes for each number of the pointer, "0" with a size
+ * that is not known, "p" as a piece; "-" ends it, "<" begins a realloc of it, ">" is where the block stands after
+ * that (0: it was freed), "d" defers it, "c" completes; "L" begins to listen. */
+static void play_step(pprofdelta_heap *heap, char what, size_t at)
 {
-    size_t calls = 0;
-    listen(1);
-    ENDS(heap_end) pprofdelta_heap *heap = make();
-    for (size_t i = 1; i <= 4; i++) {
-        pprofdelta_heap_event event = event_at(i, 10 * i);
+    static pprofdelta_heap_realloc moved;
+    pprofdelta_heap_event event = event_at(at, what == '0' || what == 'p' ? 0 : 10 * at);
+    event.is_piece = what == 'p';
+    if (what == 'L')
+        listen(1);
+    else if (what == '-')
+        pprofdelta_heap_untrack(heap, event.ptr);
+    else if (what == '<')
+        CHECK(pprofdelta_heap_realloc_begin(heap, event.ptr, &moved));
+    else if (what == '>')
+        pprofdelta_heap_realloc_end(heap, &moved, at ? event.ptr : NULL, 0, 0);
+    else if (what == 'd')
         CHECK(pprofdelta_heap_defer(heap, &event));
+    else if (what == 'c')
+        pprofdelta_heap_complete(heap, complete_some, NULL);
+    else
+        CHECK(pprofdelta_heap_track(heap, &event));
+}
+
+/* "a1:77/1001 f1 |" is an allocation of 77 bytes with a weight of 1001 at the pointer 1, its end, and the end of a
+ * step. */
+static void say_heard(char *text, size_t size)
+{
+    size_t len = strlen(text);
+    for (; told_len < log_len; told_len++) {
+        const heard *h = &log_[told_len];
+        len += (size_t)snprintf(text + len, size - len, "%c%zu", h->kind, pointer_of(h));
+        if (h->kind == 'a')
+            len += (size_t)snprintf(text + len, size - len, ":%" PRIu64 "/%" PRIu64, h->size,
+                                    h->weight);
+        len += (size_t)snprintf(text + len, size - len, " ");
     }
-    CHECK(pprofdelta_heap_untrack(heap, live_pointer(4)));
-    check_heard("a1:10/1001 a2:20/1002 a3:30/1003 a4:40/1004 f4");
-    CHECK(pprofdelta_heap_complete(heap, complete_some, &calls) == 2);
-    check_heard("f2 f3 a30:334/1003");
-    CHECK(pprofdelta_heap_untrack(heap, live_pointer(1)) &&
-          pprofdelta_heap_untrack(heap, live_pointer(30)));
-    listen(-1);
-    check_heard("f1 f30");
+    snprintf(text + len, size - len, "|");
+}
+
+TEST(what_each_call_says)
+{
+    static const struct {
+        const char *steps, *heard;
+    } rows[] = {
+        {"+1 -1", "||"}, /* nobody listens */
+        /* 334: a third of its weight */
+        {"L +1 02 -3 -1 -1", "|a1:10/1001 |a2:334/1002 ||f1 ||"},
+        {"L +1 +1 -1", "|a1:10/1001 |f1 a1:10/1001 |f1 |"}, /* the first end was not seen */
+        /* the old block ends before realloc can give it to another thread */
+        {"L +1 <1 >0 +1", "|a1:10/1001 |f1 ||a1:10/1001 |"},
+        /* a piece: the block has more bytes, and their weight is that of all */
+        {"L +1 <1 >2 p2", "|a1:10/1001 |f1 |a2:333/1001 |f2 a2:333/2003 |"},
+        {"L d1 d2 d3 d4 -4 c0 -1 -30",
+         "|a1:10/1001 |a2:20/1002 |a3:30/1003 |a4:40/1004 |f4 |f2 f3 a30:334/1003 |f1 |f30 |"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ENDS(heap_end) pprofdelta_heap *heap = make();
+        char text[256] = "";
+        for (const char *at = rows[i].steps; *at; at += strcspn(at, " "), at += *at == ' ') {
+            play_step(heap, *at, strtoul(at + 1, NULL, 10));
+            say_heard(text, sizeof text);
+        }
+        listen(*rows[i].steps == 'L' ? -1 : 0);
+        CHECK_STR(text, rows[i].heard);
+    }
 }
 
 /* ---- any calls ------------------------------------------------------------------------------- */
 
 enum { POINTERS = 24 };
-
-static int is_odd_alive(void *cookie, const void *ptr)
-{
-    (void)cookie;
-    return (uintptr_t)ptr / 4096 % 2 != 0;
-}
 
 static int complete_by_chance(void *cookie, pprofdelta_heap_event *event)
 {
@@ -187,7 +170,7 @@ static void act(pprofdelta_heap *heap, rng *r)
 {
     pprofdelta_heap_event event = event_at(rng_below(r, POINTERS), rng_below(r, 100));
     pprofdelta_heap_realloc move;
-    switch (rng_below(r, 8)) {
+    switch (rng_below(r, 7)) {
     case 0:
     case 1:
         pprofdelta_heap_track(heap, &event);
@@ -204,11 +187,8 @@ static void act(pprofdelta_heap *heap, rng *r)
     case 5:
         pprofdelta_heap_defer(heap, &event);
         break;
-    case 6:
-        pprofdelta_heap_complete(heap, complete_by_chance, r);
-        break;
     default:
-        pprofdelta_heap_sweep(heap, 4, is_odd_alive, NULL, NULL);
+        pprofdelta_heap_complete(heap, complete_by_chance, r);
     }
 }
 

@@ -92,7 +92,7 @@ type Report struct {
 	// bytes before they are compressed
 	OutputLen uint64
 
-	// in cur's order
+	// in cur's order; see PPROFDELTA_TYPE
 	Types []TypeReport
 
 	// cur is the same profile as prev: it has the same time, no new sample and no counter that is
@@ -167,6 +167,10 @@ type Remembered struct {
 
 	// of the series of windows; also set without a base
 	ID uint64
+
+	// Bytes that the computer holds at this moment, with what the compression libraries have allocated
+	// for it besides [WithMaxMemory] (of libdeflate, the numbers at pprofdelta_allocator).
+	Bytes uint64
 }
 
 // Stamp is the stamp of a profile that pprofdelta wrote.
@@ -595,6 +599,7 @@ func (a *answer) remembered() Remembered {
 		OpenTo:       a.time(),
 		OpenRestart:  Restart(a.u32()),
 		ID:           a.u64(),
+		Bytes:        a.u64(),
 	}
 }
 

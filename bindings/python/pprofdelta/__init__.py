@@ -8,7 +8,7 @@ of the C library libpprofdelta; pprofdelta-delta(1) has every rule of what a del
 from ._adder import Adder, merge
 from ._adder import sum as sum
 from ._answers import Census, Compression, First, Format, Join, Live, Memory, OnReset, Reason, Report, Restart
-from ._answers import Stamp, Status, TypeReport
+from ._answers import Stage, Stamp, Status, TypeReport
 from ._context import Context, Tables, Window, check, compare, delta, table
 from ._core import version as _version
 from ._errors import Error, InternalError, InvalidProfileError, LimitError, MismatchError, NotCumulativeError
@@ -23,7 +23,7 @@ __all__ = [
     "Adder", "AdderOptions", "Census", "Compression", "Context", "Error", "First", "Format", "InternalError",
     "InvalidProfileError", "Join", "LimitError", "Live", "Memory", "MergeOptions", "MismatchError", "NotCumulativeError",
     "OlderError", "OnReset", "Options", "OutOfMemoryError", "Reason", "Report", "ResetError", "Restart",
-    "Stamp", "StateError", "Status", "SumOptions", "Tables", "TypeReport", "UsageError", "Window", "check",
+    "Stage", "Stamp", "StateError", "Status", "SumOptions", "Tables", "TypeReport", "UsageError", "Window", "check",
     "compare", "delta", "merge", "table", "to_pprof",
 ]  # fmt: skip
 

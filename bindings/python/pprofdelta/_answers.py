@@ -6,7 +6,7 @@ UTF-8 are shown as \\\\xNN.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -173,6 +173,26 @@ class OnReset(StrEnum):
     FAIL = "fail"
 
 
+class Stage(StrEnum):
+    """The part of the library that failed."""
+
+    #: arguments, and calls out of order
+    OPTIONS = "options"
+    MEMORY = "memory"
+    INFLATE = "inflate"
+    #: protobuf
+    WIRE = "wire"
+    #: the fields of a profile
+    PROFILE = "profile"
+    #: the subtraction
+    DELTA = "delta"
+    #: the sink
+    WRITE = "write"
+    STATE = "state"
+    SUM = "sum"
+    RECOVER = "recover"
+
+
 class First(StrEnum):
     """What the first window of an empty context is."""
 
@@ -303,7 +323,7 @@ class Report:
     attempt: int
     #: bytes given to the sink
     output_len: int
-    #: in cur's order
+    #: in cur's order; see Format.TYPE
     types: tuple[TypeReport, ...]
     #: cur is the same profile as prev: it has the same time, no new sample and no counter that is higher.
     is_same: bool
@@ -363,11 +383,14 @@ class Memory:
     open_restart: Restart
     #: of the series of windows; also set without a base
     id: int
+    #: Bytes that the context holds at this moment, with what the compression libraries have allocated for
+    #: it besides max_memory (of libdeflate, the numbers at pprofdelta_allocator).
+    bytes: int = field(compare=False)
 
 
 def memory_of(raw: tuple[Any, ...]) -> Memory:
     values = [*raw[0:7], RESTARTS[raw[7]], *raw[8:9], tuple(map(type_report_of, raw[9])), *raw[10:13],
-        RESTARTS[raw[13]], *raw[14:15]]
+        RESTARTS[raw[13]], *raw[14:16]]
     return Memory(*values)
 
 

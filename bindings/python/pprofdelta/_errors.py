@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ._answers import Reason as Reason
+from ._answers import Stage as Stage
 from ._answers import Status as Status
 
 NOWHERE = 2**64 - 1  # PPROFDELTA_NOWHERE
@@ -14,8 +15,8 @@ class Error(Exception):
     text     a sentence without the position: "no location has the id 99"
     status   a `Status`
     reason   a `Reason`; NONE if there is no more to know than the status
-    stage    the stage of the library that failed: options, memory, inflate, wire, profile, delta,
-             write, state or sum
+    line     the text with the position; str() puts "prev: " before it if is_prev
+    stage    a `Stage`, the part of the library that failed
     field    the field of the profile, as in "sample.location_id", or ""
     element  the index, from 0, of the element of the first part of `field`, or None
     offset   the byte offset, or None. In stage "inflate" it counts in the compressed profile, in
@@ -24,11 +25,12 @@ class Error(Exception):
     """
 
     def __init__(
-        self, text: str, status: Status = Status.USAGE, stage: str = "options", field: str = "",
+        self, text: str, status: Status = Status.USAGE, stage: Stage = Stage.OPTIONS, field: str = "",
         element: int | None = None, offset: int | None = None, is_prev: bool = False, reason: Reason = Reason.NONE,
+        line: str = "",
     ) -> None:  # fmt: skip
         # All of them in args, so that an exception can be pickled.
-        super().__init__(text, status, stage, field, element, offset, is_prev, reason)
+        super().__init__(text, status, stage, field, element, offset, is_prev, reason, line)
         self.text = text
         self.status = status
         self.stage = stage
@@ -37,15 +39,10 @@ class Error(Exception):
         self.offset = offset
         self.is_prev = is_prev
         self.reason = reason
+        self.line = line or text
 
     def __str__(self) -> str:
-        field = self.field
-        if field and self.element is not None:
-            first, dot, rest = field.partition(".")
-            field = f"{first}[{self.element}]{dot}{rest}"
-        what = {"inflate": "compressed profile", "state": "state"}.get(self.stage, "uncompressed profile")
-        place = "" if self.offset is None else f" (at byte {self.offset} of the {what})"
-        return f"{'prev: ' if self.is_prev else ''}{f'{field}: ' if field else ''}{self.text}{place}"
+        return f"prev: {self.line}" if self.is_prev else self.line
 
 
 class InvalidProfileError(Error):
@@ -93,6 +90,7 @@ class InternalError(Error):
 
 _STATUSES = tuple(Status)
 _REASONS = tuple(Reason)
+_STAGES = tuple(Stage)
 _CLASSES: dict[Status, type[Error]] = {
     Status.MEMORY: OutOfMemoryError,
     Status.LIMIT: LimitError,
@@ -112,9 +110,11 @@ _CLASSES: dict[Status, type[Error]] = {
 
 
 def error_for(
-    text: str, number: int, stage: str, field: str, element: int, offset: int, is_prev: bool, reason: int
+    text: str, number: int, stage: int, field: str, element: int, offset: int, is_prev: bool, reason: int, line: str
 ) -> Error:
     """Makes the exception for an error of the library. The extension module calls this."""
     status = _STATUSES[number]
     item, place = (None if one == NOWHERE else one for one in (element, offset))
-    return _CLASSES.get(status, Error)(text, status, stage, field, item, place, is_prev, _REASONS[reason])
+    return _CLASSES.get(status, Error)(
+        text, status, _STAGES[stage], field, item, place, is_prev, _REASONS[reason], line
+    )

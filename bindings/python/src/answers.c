@@ -34,11 +34,11 @@ static PyObject *core_type_report(const pprofdelta_type_report *from)
                          sum_of(from->vanished));
 }
 
-static PyObject *core_type_reports(const pprofdelta_type_report *from, size_t len)
+static PyObject *core_type_reports(const pprofdelta_type_report *from, size_t len, size_t stride)
 {
     PyObject *tuple = PyTuple_New((Py_ssize_t)len);
     for (size_t i = 0; tuple && i < len; i++) {
-        PyObject *one = core_type_report(&from[i]);
+        PyObject *one = core_type_report((const void *)((const char *)from + i * stride));
         if (!one || PyTuple_SetItem(tuple, (Py_ssize_t)i, one))
             Py_CLEAR(tuple);
     }
@@ -85,7 +85,7 @@ PyObject *core_report(const pprofdelta_report *from)
                          (unsigned long long)from->sequence,
                          (unsigned long long)from->attempt,
                          (unsigned long long)from->output_len,
-                         core_type_reports(from->types, from->types_len),
+                         core_type_reports(from->types, from->types_len, from->types_stride),
                          PyBool_FromLong(from->is_same != 0),
                          PyBool_FromLong(from->may_be_window != 0),
                          PyBool_FromLong(from->clock_set_back != 0),
@@ -96,7 +96,7 @@ PyObject *core_report(const pprofdelta_report *from)
 
 PyObject *core_memory(const pprofdelta_memory *from)
 {
-    return Py_BuildValue("(NKKKKLLiNNKLLiK)",
+    return Py_BuildValue("(NKKKKLLiNNKLLiKK)",
                          PyBool_FromLong(from->has_base != 0),
                          (unsigned long long)from->sequence,
                          (unsigned long long)from->attempts,
@@ -106,12 +106,13 @@ PyObject *core_memory(const pprofdelta_memory *from)
                          (long long)from->to_nanos,
                          (int)from->restart,
                          text_of(from->build_id, strlen(from->build_id)),
-                         core_type_reports(from->types, from->types_len),
+                         core_type_reports(from->types, from->types_len, from->types_stride),
                          (unsigned long long)from->open_sequence,
                          (long long)from->open_from_nanos,
                          (long long)from->open_to_nanos,
                          (int)from->open_restart,
-                         (unsigned long long)from->id);
+                         (unsigned long long)from->id,
+                         (unsigned long long)from->bytes);
 }
 
 PyObject *core_census(const pprofdelta_census *from)

@@ -131,7 +131,8 @@ pprofdelta_status core_output_status(const core_output *output, pprofdelta_statu
     if (!status || !output->is_short)
         return status;
     *err = (pprofdelta_error){.status = PPROFDELTA_E_MEMORY,
-                              .stage = "write",
+                              .stage = PPROFDELTA_STAGE_WRITE,
+                              .field = "",
                               .element = PPROFDELTA_NOWHERE,
                               .offset = PPROFDELTA_NOWHERE,
                               .text = "there is no memory for the output"};

@@ -7,27 +7,23 @@ PyObject *core_raise(PyTypeObject *type, const pprofdelta_error *err)
 {
     core_state *state = PyType_GetModuleState(type);
     unsigned long long element = err->element, offset = err->offset;
-    PyObject *text =
-        PyUnicode_DecodeUTF8(err->text, (Py_ssize_t)strlen(err->text), "backslashreplace");
-    PyObject *field =
-        PyUnicode_DecodeUTF8(err->field, (Py_ssize_t)strlen(err->field), "backslashreplace");
+    char line[PPROFDELTA_ERROR_LINE];
+    pprofdelta_error_line(err, line, sizeof line);
     PyObject *error = NULL;
-    if (state && text && field)
-        error = PyObject_CallFunction(state->error_for, "OisOKKOi", text, (int)err->status,
-                                      err->stage, field, element, offset,
-                                      err->is_prev ? Py_True : Py_False, (int)err->reason);
+    if (state)
+        error = PyObject_CallFunction(state->error_for, "siisKKOis", err->text, (int)err->status,
+                                      (int)err->stage, err->field, element, offset,
+                                      err->is_prev ? Py_True : Py_False, (int)err->reason, line);
     if (error)
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     Py_XDECREF(error);
-    Py_XDECREF(field);
-    Py_XDECREF(text);
     return NULL;
 }
 
 static void refuse(PyTypeObject *type, const char *text)
 {
     pprofdelta_error err = {.status = PPROFDELTA_E_USAGE,
-                            .stage = "options",
+                            .field = "",
                             .element = PPROFDELTA_NOWHERE,
                             .offset = PPROFDELTA_NOWHERE};
     strncpy(err.text, text, sizeof err.text - 1);

@@ -142,6 +142,7 @@ def test_states(heap: Pair) -> None:
     assert arrived.describe() == context.describe() and arrived.save() == context.save()
     loaded = pprofdelta.Context.load(memoryview(context.save()), compression="none")
     memory = loaded.describe()
+    assert 0 < memory.bytes < 1 << 20
     assert memory == context.describe()
     assert memory.has_base and memory.sequence == 2 and memory.to_nanos == pprofdelta.check(heap[1]).time_nanos
     assert loaded.window(heap[1]).report.is_same

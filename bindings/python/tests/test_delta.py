@@ -292,7 +292,7 @@ def test_an_error_has_the_position() -> None:
     assert (error.field, error.element) == ("sample.location_id", 12)
     assert error.offset is not None and data[error.offset :].startswith(b"\x9f\x8d\x06")  # 99,999
     assert str(error) == (
-        f"prev: sample[12].location_id: {error.text} (at byte {error.offset} of the uncompressed profile)"
+        f"prev: sample[12].location_id: {error.text} (at byte {error.offset} of the uncompressed file)"
     )
     assert isinstance(error, pprofdelta.Error) and "99999" in error.text.replace(",", "")
 

@@ -17,7 +17,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from .._answers import Status
+from .._answers import Stage, Status
 from .._context import Tables, table
 from .._errors import Error, MismatchError
 
@@ -148,7 +148,7 @@ def batches_of(tables: Tables, types: Iterable[str]) -> dict[str, pa.RecordBatch
     found = {name: pa.record_batch(getattr(tables, name)) for name in TABLES}
     if types and not set(types) & set(found["samples"].schema.names):
         told = f"the profile has none of the types {', '.join(types)}; `types` names those that become columns"
-        raise MismatchError(told, Status.MISMATCH, "write")
+        raise MismatchError(told, Status.MISMATCH, Stage.WRITE)
     return found
 
 

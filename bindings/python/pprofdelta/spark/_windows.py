@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from .._answers import Report, Status
+from .._answers import Report, Stage, Status
 from .._context import Context, Window
 from .._errors import Error, MismatchError, UsageError
 from .._options import Options
@@ -183,7 +183,7 @@ class Series:
 
 
 def _null(column: str) -> UsageError:
-    return UsageError(f"the column of the {column} is null", Status.USAGE, "row", column)
+    return UsageError(f"the column of the {column} is null", Status.USAGE, Stage.OPTIONS, column)
 
 
 # ---- rows ------------------------------------------------------------------------------------------

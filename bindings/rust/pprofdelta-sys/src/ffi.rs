@@ -41,6 +41,18 @@ pub const PPROFDELTA_REASON_NEWER_STATE: pprofdelta_reason = 13;
 pub const PPROFDELTA_REASON_TWO_TARGETS: pprofdelta_reason = 14;
 pub const PPROFDELTA_REASON_NO_TARGET: pprofdelta_reason = 15;
 
+pub type pprofdelta_stage = c_uint;
+pub const PPROFDELTA_STAGE_OPTIONS: pprofdelta_stage = 0;
+pub const PPROFDELTA_STAGE_MEMORY: pprofdelta_stage = 1;
+pub const PPROFDELTA_STAGE_INFLATE: pprofdelta_stage = 2;
+pub const PPROFDELTA_STAGE_WIRE: pprofdelta_stage = 3;
+pub const PPROFDELTA_STAGE_PROFILE: pprofdelta_stage = 4;
+pub const PPROFDELTA_STAGE_DELTA: pprofdelta_stage = 5;
+pub const PPROFDELTA_STAGE_WRITE: pprofdelta_stage = 6;
+pub const PPROFDELTA_STAGE_STATE: pprofdelta_stage = 7;
+pub const PPROFDELTA_STAGE_SUM: pprofdelta_stage = 8;
+pub const PPROFDELTA_STAGE_RECOVER: pprofdelta_stage = 9;
+
 pub type pprofdelta_compression = c_uint;
 pub const PPROFDELTA_GZIP: pprofdelta_compression = 0;
 pub const PPROFDELTA_ZSTD: pprofdelta_compression = 1;
@@ -147,12 +159,12 @@ pub struct pprofdelta_tables {
 pub struct pprofdelta_error {
     pub status: pprofdelta_status,
     pub reason: pprofdelta_reason,
-    pub stage: *const c_char,
-    pub field: [c_char; 64],
+    pub stage: pprofdelta_stage,
+    pub is_prev: c_int,
+    pub field: *const c_char,
     pub element: u64,
     pub offset: u64,
-    pub is_prev: c_int,
-    pub text: [c_char; 1024],
+    pub text: [c_char; 472],
 }
 
 #[repr(C)]
@@ -366,7 +378,6 @@ pub struct pprofdelta_heap_stats {
     pub dropped_deferred: u64,
     pub completed: u64,
     pub cancelled: u64,
-    pub swept: u64,
     pub forgotten: u64,
     pub batches: u64,
     pub committed: u64,
@@ -382,6 +393,7 @@ pub struct pprofdelta_heap_stats {
     pub dropped_ages: u64,
     pub refused: u64,
     pub left_out: u64,
+    pub filter: *const pprofdelta_heap_filter,
 }
 
 #[repr(C)]
@@ -444,6 +456,7 @@ pub struct pprofdelta_report {
     pub output_len: u64,
     pub types: *const pprofdelta_type_report,
     pub types_len: usize,
+    pub types_stride: usize,
     pub is_same: c_int,
     pub may_be_window: c_int,
     pub clock_set_back: c_int,
@@ -467,11 +480,13 @@ pub struct pprofdelta_memory {
     pub build_id: *const c_char,
     pub types: *const pprofdelta_type_report,
     pub types_len: usize,
+    pub types_stride: usize,
     pub open_sequence: u64,
     pub open_from_nanos: i64,
     pub open_to_nanos: i64,
     pub open_restart: pprofdelta_restart,
     pub id: u64,
+    pub bytes: u64,
 }
 
 #[repr(C)]
@@ -494,22 +509,23 @@ pub struct pprofdelta_stamp {
 
 extern "C" {
     pub fn pprofdelta_version() -> *const c_char;
-    pub fn pprofdelta_status_text(status: pprofdelta_status) -> *const c_char;
+    pub fn pprofdelta_error_line(
+        err: *const pprofdelta_error,
+        out: *mut c_char,
+        cap: usize,
+    ) -> usize;
     pub fn pprofdelta_sampler_init(sampler: *mut pprofdelta_sampler, interval: u64, seed: u64);
     pub fn pprofdelta_sampler_take(
         sampler: *mut pprofdelta_sampler,
         size: usize,
         weight: *mut pprofdelta_weight,
     ) -> c_int;
-    pub fn pprofdelta_sampler_pause(sampler: *mut pprofdelta_sampler);
-    pub fn pprofdelta_sampler_resume(sampler: *mut pprofdelta_sampler);
     pub fn pprofdelta_heap_new(
         options: *const pprofdelta_heap_options,
         out: *mut *mut pprofdelta_heap,
         err: *mut pprofdelta_error,
     ) -> pprofdelta_status;
     pub fn pprofdelta_heap_free(heap: *mut pprofdelta_heap);
-    pub fn pprofdelta_heap_filter_of(heap: *const pprofdelta_heap) -> *const pprofdelta_heap_filter;
     pub fn pprofdelta_heap_track(
         heap: *mut pprofdelta_heap,
         event: *const pprofdelta_heap_event,
@@ -535,13 +551,6 @@ extern "C" {
         heap: *mut pprofdelta_heap,
         completion: Option<unsafe extern "C" fn(*mut c_void, *mut pprofdelta_heap_event) -> c_int>,
         cookie: *mut c_void,
-    ) -> usize;
-    pub fn pprofdelta_heap_sweep(
-        heap: *mut pprofdelta_heap,
-        most: usize,
-        alive: Option<unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int>,
-        cookie: *mut c_void,
-        done: *mut c_int,
     ) -> usize;
     pub fn pprofdelta_heap_begin(
         heap: *mut pprofdelta_heap,

@@ -8,6 +8,8 @@
 
 /// One byte for each KiB of 4 GiB: see `pprofdelta_heap_filter`.
 pub const PPROFDELTA_HEAP_FILTER_LEN: usize = 1 << (32 - PPROFDELTA_HEAP_GRANULE_BITS);
+/// The longest line of an error, with its NUL.
+pub const PPROFDELTA_ERROR_LINE: usize = 768;
 /// See [`PPROFDELTA_HEAP_FILTER_LEN`].
 pub const PPROFDELTA_HEAP_GRANULE_BITS: u32 = 10;
 

@@ -136,6 +136,52 @@ impl Reason {
     }
 }
 
+/// The part of the library that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Arguments, and calls out of order
+    Options = 0,
+    /// `PPROFDELTA_STAGE_MEMORY`.
+    Memory = 1,
+    /// `PPROFDELTA_STAGE_INFLATE`.
+    Inflate = 2,
+    /// Protobuf
+    Wire = 3,
+    /// The fields of a profile
+    Profile = 4,
+    /// The subtraction
+    Delta = 5,
+    /// The sink
+    Write = 6,
+    /// `PPROFDELTA_STAGE_STATE`.
+    State = 7,
+    /// `PPROFDELTA_STAGE_SUM`.
+    Sum = 8,
+    /// `PPROFDELTA_STAGE_RECOVER`.
+    Recover = 9,
+    /// A value that this version of the crate does not know.
+    Unknown = -1,
+}
+
+impl Stage {
+    pub(crate) fn from_raw(value: sys::pprofdelta_stage) -> Self {
+        match value {
+            0 => Self::Options,
+            1 => Self::Memory,
+            2 => Self::Inflate,
+            3 => Self::Wire,
+            4 => Self::Profile,
+            5 => Self::Delta,
+            6 => Self::Write,
+            7 => Self::State,
+            8 => Self::Sum,
+            9 => Self::Recover,
+            _ => Self::Unknown,
+        }
+    }
+}
+
 /// Why a window counts as a restart of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -312,7 +358,7 @@ pub struct Report {
     pub attempt: u64,
     /// Bytes given to the sink
     pub output_len: u64,
-    /// In cur's order
+    /// In cur's order; see `Type`
     pub types: Vec<TypeReport>,
     /// Cur is the same profile as prev: it has the same time, no new sample and no counter that is
     /// higher.
@@ -361,7 +407,7 @@ impl Report {
             sequence: from.sequence,
             attempt: from.attempt,
             output_len: from.output_len,
-            types: crate::error::list(from.types, from.types_len, |one| TypeReport::from_raw(one)),
+            types: crate::error::list(from.types, from.types_len, from.types_stride, |one| TypeReport::from_raw(one)),
             is_same: from.is_same != 0,
             may_be_window: from.may_be_window != 0,
             clock_set_back: from.clock_set_back != 0,

@@ -1,6 +1,6 @@
 //! Errors, and how the library reaches what a caller reads from and writes to.
 
-use crate::answers::{Reason, Status};
+use crate::answers::{Reason, Stage, Status};
 use pprofdelta_sys as sys;
 use std::any::Any;
 use std::ffi::{c_char, c_int, c_void, CStr};
@@ -16,12 +16,12 @@ pub struct Error(Box<Parts>);
 struct Parts {
     status: Status,
     reason: Reason,
-    stage: String,
+    stage: Stage,
     field: String,
     element: Option<u64>,
     offset: Option<u64>,
     is_prev: bool,
-    text: String,
+    line: String,
     source: Option<io::Error>,
 }
 
@@ -39,9 +39,9 @@ impl Error {
         self.0.reason
     }
 
-    /// The part of the library that failed: options, memory, inflate, wire, profile, delta, write, state or sum.
-    pub fn stage(&self) -> &str {
-        &self.0.stage
+    /// The part of the library that failed.
+    pub fn stage(&self) -> Stage {
+        self.0.stage
     }
 
     /// The field of the profile, such as `sample.location_id`, or empty.
@@ -54,7 +54,7 @@ impl Error {
         self.0.element
     }
 
-    /// The offset in the input, in bytes: in stage "inflate" of the compressed input, later of the inflated one.
+    /// The offset in the input, in bytes: in [`Stage::Inflate`] of the compressed input, later of the inflated one.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
@@ -65,20 +65,19 @@ impl Error {
     }
 
     pub(crate) fn usage(text: impl Into<String>) -> Self {
-        Self::of(Status::Usage, "options", text.into(), None)
+        Self::of(Status::Usage, Stage::Options, text.into(), None)
     }
 
-    pub(crate) fn of(status: Status, stage: &str, text: String, source: Option<io::Error>) -> Self {
-        let (stage, field) = (stage.to_owned(), String::new());
+    pub(crate) fn of(status: Status, stage: Stage, line: String, source: Option<io::Error>) -> Self {
         Self(Box::new(Parts {
             status,
             reason: Reason::None,
             stage,
-            field,
+            field: String::new(),
             element: None,
             offset: None,
             is_prev: false,
-            text,
+            line,
             source,
         }))
     }
@@ -87,15 +86,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let e = &self.0;
-        write!(f, "{}", e.text)?;
-        match (e.field.is_empty(), e.element) {
-            (false, Some(element)) => write!(f, " ({} of element {element})", e.field)?,
-            (false, None) => write!(f, " ({})", e.field)?,
-            (true, _) => (),
-        }
-        if let Some(offset) = e.offset {
-            write!(f, ", at byte {offset}")?;
-        }
+        write!(f, "{}", e.line)?;
         e.source.as_ref().map_or(Ok(()), |source| write!(f, ": {source}"))
     }
 }
@@ -129,13 +120,9 @@ pub(crate) fn sum(from: sys::pprofdelta_sum) -> i128 {
 }
 
 /// # Safety
-/// `from` has `len` elements.
-pub(crate) unsafe fn list<T, R>(from: *const T, len: usize, each: impl Fn(&T) -> R) -> Vec<R> {
-    if len == 0 {
-        Vec::new()
-    } else {
-        std::slice::from_raw_parts(from, len).iter().map(each).collect()
-    }
+/// `from` has `len` elements, `stride` bytes apart.
+pub(crate) unsafe fn list<T, R>(from: *const T, len: usize, stride: usize, each: impl Fn(&T) -> R) -> Vec<R> {
+    (0..len).map(|i| each(&*from.cast::<u8>().add(i * stride).cast())).collect()
 }
 
 /// Calls the library with a struct for its error.
@@ -148,16 +135,18 @@ pub(crate) unsafe fn checked(call: impl FnOnce(*mut sys::pprofdelta_error) -> sy
     if status == sys::PPROFDELTA_OK {
         return Ok(());
     }
+    let mut line = [0; sys::PPROFDELTA_ERROR_LINE];
+    sys::pprofdelta_error_line(&raw, line.as_mut_ptr(), line.len());
     let somewhere = |number| (number != u64::MAX).then_some(number);
     Err(Error(Box::new(Parts {
         status: Status::from_raw(status),
         reason: Reason::from_raw(raw.reason),
-        stage: text(raw.stage),
-        field: text(raw.field.as_ptr()),
+        stage: Stage::from_raw(raw.stage),
+        field: text(raw.field),
         element: somewhere(raw.element),
         offset: somewhere(raw.offset),
         is_prev: raw.is_prev != 0,
-        text: text(raw.text.as_ptr()),
+        line: text(line.as_ptr()),
         source: None,
     })))
 }

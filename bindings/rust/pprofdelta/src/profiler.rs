@@ -1,6 +1,6 @@
 //! The profiler: when windows end, and where they go.
 
-use crate::answers::{Compression, Format, Status};
+use crate::answers::{Compression, Format, Stage, Status};
 use crate::context::{attributes, Strings};
 use crate::error::{checked, with_sink, Error, Result};
 use crate::folder::Folder;
@@ -143,7 +143,7 @@ impl ProfilerBuilder {
             let thread = thread::Builder::new().name("pprofdelta".into()).spawn(move || worker.run());
             // Without the thread, the profiler is dropped here, which ends it.
             profiler.worker = Some(thread.map_err(|source| {
-                Error::of(Status::Memory, "options", "the thread of the profiler was not started".into(), Some(source))
+                Error::of(Status::Memory, Stage::Options, "the thread of the profiler was not started".into(), Some(source))
             })?);
         }
         Ok(profiler)
@@ -310,7 +310,7 @@ impl Shared {
         // SAFETY: `write` calls the sink that it is given, as long as the buffer is there.
         heap::paused(|| heap::exporting(|| unsafe { with_sink(&mut bytes, write) }))?;
         deliver(&Batch { bytes: &bytes, window: &window, ending: self.ending })
-            .map_err(|source| Error::of(Status::Sink, "write", "a window was not delivered".into(), Some(source)))?;
+            .map_err(|source| Error::of(Status::Sink, Stage::Write, "a window was not delivered".into(), Some(source)))?;
         // SAFETY: see above.
         let status = heap::exporting(|| unsafe { sys::pprofdelta_heap_commit(begun.0) });
         if status != sys::PPROFDELTA_OK {
@@ -356,7 +356,7 @@ impl Worker {
         }
         let (shared, deliver) = (&self.shared, &mut self.deliver);
         let delivered = catch_unwind(AssertUnwindSafe(|| shared.deliver(deliver))).unwrap_or_else(|_| {
-            Err(Error::of(Status::Sink, "write", "the function that takes windows has panicked".into(), None))
+            Err(Error::of(Status::Sink, Stage::Write, "the function that takes windows has panicked".into(), None))
         });
         if let (Err(error), Some(on_error)) = (&delivered, &mut self.on_error) {
             let _ = catch_unwind(AssertUnwindSafe(|| on_error(error)));

@@ -36,7 +36,7 @@ macro_rules! constant {
 mod table;
 
 fn compiles(name: &str, assertions: &[String]) -> bool {
-    let mut text = String::from("#include <pprofdelta.h>\n#include <pprofdelta_heap.h>\n");
+    let mut text = String::from("#define PPROFDELTA_EXPERIMENTAL\n#include <pprofdelta.h>\n#include <pprofdelta_heap.h>\n");
     for one in assertions {
         text += &format!("_Static_assert({one}, \"it is not\");\n");
     }
@@ -55,6 +55,7 @@ fn compiles(name: &str, assertions: &[String]) -> bool {
 fn declarations_are_those_of_the_headers() {
     let mut assertions = table::assertions();
     assertions.push(constant!(PPROFDELTA_HEAP_FILTER_LEN));
+    assertions.push(constant!(PPROFDELTA_ERROR_LINE));
     assertions.push(constant!(PPROFDELTA_HEAP_GRANULE_BITS));
     assert!(compiles("right", &assertions));
     let is = format!("== {}", mem::size_of::<pprofdelta_report>());

@@ -1,8 +1,7 @@
-#include "profile/outline.h"
+#include "encode/outline.h"
 
 #include "base/option_checks.h"
 #include "base/random.h"
-#include "profile/otlp_attributes.h"
 #include "profile/stamp.h"
 
 pprofdelta_status pd_outline_check(const pprofdelta_builder_options *o, pprofdelta_error *err)
@@ -13,8 +12,7 @@ pprofdelta_status pd_outline_check(const pprofdelta_builder_options *o, pprofdel
 }
 
 pprofdelta_status pd_outline_set(pd_outline *outline, pd_mem *mem,
-                                 const pprofdelta_builder_options *o, pd_compact *compact,
-                                 pprofdelta_error *err)
+                                 const pprofdelta_builder_options *o, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
     outline->types = o->types_len;
@@ -31,10 +29,10 @@ pprofdelta_status pd_outline_set(pd_outline *outline, pd_mem *mem,
     for (size_t i = 0; i < 3 && !status; i++)
         status = pd_buffer_add_text(mem, &outline->text, pd_bytes_of(rest[i]), err);
     if (!status)
-        status =
-            pd_otlp_resource(o->format, o->resource, o->resource_len, mem, &outline->resource, err);
-    compact->format = o->format;
-    compact->resource = (pd_bytes){outline->resource.ptr, outline->resource.len};
+        status = pd_encode_resource(o->format, o->resource, o->resource_len, mem,
+                                    &outline->resource, err);
+    outline->encoder.format = o->format;
+    outline->encoder.resource = (pd_bytes){outline->resource.ptr, outline->resource.len};
     return status;
 }
 
@@ -42,29 +40,30 @@ void pd_outline_release(pd_outline *outline, pd_mem *mem)
 {
     pd_buffer_release(mem, &outline->text);
     pd_buffer_release(mem, &outline->resource);
+    pd_encoder_release(&outline->encoder, mem);
 }
 
 /* Writes the text at *at and moves *at behind it. */
-static uint32_t next_text(pd_compact *compact, const char **at)
+static uint32_t next_text(pd_model *model, const char **at)
 {
     pd_bytes text = pd_bytes_of(*at);
     *at += text.len + 1;
-    return pd_compact_string(compact, text);
+    return pd_model_string(model, text);
 }
 
-void pd_outline_begin(const pd_outline *outline, pd_compact *compact, pd_mem *mem,
+void pd_outline_begin(const pd_outline *outline, pd_model *model, pd_mem *mem,
                       pprofdelta_error *err)
 {
     const char *text = (const char *)outline->text.ptr;
-    pd_compact_begin(compact, mem, err);
+    pd_model_begin(model, mem, err);
     for (size_t i = 0; i < outline->types; i++) {
-        uint32_t type = next_text(compact, &text);
-        pd_compact_type(compact, type, next_text(compact, &text));
+        uint32_t type = next_text(model, &text);
+        pd_model_add_type(model, type, next_text(model, &text));
     }
 }
 
-pprofdelta_status pd_outline_finish(const pd_outline *outline, const pd_life *life,
-                                    pd_compact *compact, pd_bytes *out)
+pprofdelta_status pd_outline_finish(pd_outline *outline, const pd_life *life, pd_model *model,
+                                    pd_bytes *out)
 {
     const pd_stretch *window = &life->window;
     if (outline->has_stamp) {
@@ -75,17 +74,17 @@ pprofdelta_status pd_outline_finish(const pd_outline *outline, const pd_life *li
                                   .id = outline->id,
                                   .acked = life->series.acked.sequence,
                                   .restart = window->restart};
-        pd_stamp_add(&stamp, outline->pid, compact);
+        pd_model_add_stamp(model, &stamp, outline->pid);
     }
-    pd_compact_header header = {.has_period_type = outline->has_period_type,
-                                .period = outline->period,
-                                .time_nanos = window->to_nanos,
-                                .duration_nanos = window->duration_nanos,
-                                .series = outline->id,
-                                .sequence = window->sequence};
+    pd_model_header header = {.has_period_type = outline->has_period_type,
+                              .period = outline->period,
+                              .time_nanos = window->to_nanos,
+                              .duration_nanos = window->duration_nanos,
+                              .series = outline->id,
+                              .sequence = window->sequence};
     const char *text = (const char *)outline->text.ptr + outline->rest_at;
-    header.period_type = next_text(compact, &text);
-    header.period_unit = next_text(compact, &text);
-    header.default_sample_type = next_text(compact, &text);
-    return pd_compact_finish(compact, &header, out);
+    header.period_type = next_text(model, &text);
+    header.period_unit = next_text(model, &text);
+    header.default_sample_type = next_text(model, &text);
+    return pd_encode(&outline->encoder, model, &header, out);
 }

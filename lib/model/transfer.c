@@ -1,15 +1,14 @@
-#include "profile/transfer.h"
+#include "model/transfer.h"
 
 #include "profile/samples.h"
 
 pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables *tables,
-                                    pd_compact *compact, pprofdelta_error *err)
+                                    pd_model *model, pprofdelta_error *err)
 {
     const size_t lens[] = {tables->strings_len, tables->functions_len, tables->mappings_len,
                            tables->locations_len};
     t->tables = tables;
-    t->compact = compact;
-    t->main = t;
+    t->model = model;
     t->more = NULL;
     for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
         PD_TRY(pd_mem_reserve(mem, &t->ids[i], &t->caps[i], lens[i], sizeof *t->ids[i], err));
@@ -22,7 +21,7 @@ pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables
 uint32_t pd_transfer_string(pd_transfer *t, uint32_t index)
 {
     if (!t->strings[index])
-        t->strings[index] = pd_compact_string(t->compact, t->tables->strings[index]) + 1;
+        t->strings[index] = pd_model_string(t->model, t->tables->strings[index]) + 1;
     return t->strings[index] - 1;
 }
 
@@ -45,26 +44,21 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
     if (t->mappings[index])
         return t->mappings[index];
     pd_key key = mapping_key(t->tables, index);
-    uint32_t id = pd_compact_find_mapping(t->compact, key);
+    uint32_t id = pd_model_find_mapping(t->model, key);
     if (!id) {
-        /* Of equal mappings, that of the main binary is written, as if it had been added first. */
-        const pd_tables *main = t->main->tables;
-        bool is_main = main->mappings_len && pd_key_equal(key, mapping_key(main, 0));
-        pd_transfer *from = is_main ? t->main : t;
-        uint32_t of = is_main ? 0 : index;
-        const pd_mapping *m = &from->tables->mappings[of];
-        pd_compact_mapping out = {
+        const pd_mapping *m = &t->tables->mappings[index];
+        pd_model_mapping out = {
             .start = m->start,
             .limit = m->limit,
             .file_offset = m->file_offset,
-            .filename = pd_transfer_string(from, m->filename),
-            .build_id = pd_transfer_string(from, m->build_id),
+            .filename = pd_transfer_string(t, m->filename),
+            .build_id = pd_transfer_string(t, m->build_id),
         };
         for (uint32_t bit = 0; bit < sizeof m->has / sizeof *m->has; bit++)
             out.has |= (uint32_t)m->has[bit] << bit;
-        if (from->more && from->more->entry)
-            from->more->entry(from->more->cookie, t->compact, true, of);
-        id = pd_compact_add_mapping(t->compact, key, &out);
+        id = pd_model_add_mapping(t->model, key, &out);
+        if (t->more)
+            t->more->entry(t->more->cookie, t->model, PD_OWNER_MAPPING, index, id);
     }
     return t->mappings[index] = id;
 }
@@ -72,8 +66,7 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
 void pd_transfer_expect_mappings(pd_transfer *t)
 {
     for (uint32_t i = 0; i < t->tables->mappings_len; i++)
-        pd_compact_expect_mapping(t->compact, mapping_key(t->tables, i),
-                                  t->tables->mappings[i].start);
+        pd_model_expect_mapping(t->model, mapping_key(t->tables, i), t->tables->mappings[i].start);
 }
 
 static uint32_t transfer_function(pd_transfer *t, uint32_t index)
@@ -81,11 +74,11 @@ static uint32_t transfer_function(pd_transfer *t, uint32_t index)
     if (t->functions[index])
         return t->functions[index];
     const pd_function *f = &t->tables->functions[index];
-    uint32_t name = pd_transfer_string(t, f->name);
-    uint32_t system_name = pd_transfer_string(t, f->system_name);
-    uint32_t filename = pd_transfer_string(t, f->filename);
-    return t->functions[index] =
-               pd_compact_add_function(t->compact, name, system_name, filename, f->start_line);
+    pd_model_function out = {.start_line = f->start_line};
+    out.name = pd_transfer_string(t, f->name);
+    out.system_name = pd_transfer_string(t, f->system_name);
+    out.filename = pd_transfer_string(t, f->filename);
+    return t->functions[index] = pd_model_add_function(t->model, &out);
 }
 
 /* The first use of a location here. Another transfer may have added it. */
@@ -94,26 +87,26 @@ static void first_location(pd_transfer *t, uint32_t index)
     const pd_tables *tables = t->tables;
     const pd_location *location = &tables->locations[index];
     pd_key ident = tables->idents[index];
-    uint32_t mapping = 0, id = pd_compact_find_location(t->compact, ident);
+    uint32_t mapping = 0, id = pd_model_find_location(t->model, ident);
     uint64_t address = location->address;
-    t->locations[index] = pd_encode_id(t->compact, id);
+    t->locations[index] = pd_encode_id(id);
     if (id)
         return;
     for (size_t i = 0; i < location->lines_len; i++) {
         const pd_line *line = &tables->lines[location->lines_first + i];
         uint32_t function = transfer_function(t, (uint32_t)line->function);
-        pd_compact_add_line(t->compact, function, line->line, line->column);
+        pd_model_add_line(t->model, function, line->line, line->column);
     }
     if (location->mapping != PD_NONE) {
         uint32_t m = (uint32_t)location->mapping;
         mapping = pd_transfer_mapping(t, m);
         if (address)
-            address += pd_compact_mapping_start(t->compact, mapping) - tables->mappings[m].start;
+            address += pd_model_mapping_start(t->model, mapping) - tables->mappings[m].start;
     }
-    if (t->more && t->more->entry)
-        t->more->entry(t->more->cookie, t->compact, false, index);
-    id = pd_compact_add_location(t->compact, ident, mapping, address, location->is_folded);
-    t->locations[index] = pd_encode_id(t->compact, id);
+    id = pd_model_add_location(t->model, ident, mapping, address, location->is_folded);
+    if (t->more)
+        t->more->entry(t->more->cookie, t->model, PD_OWNER_LOCATION, index, id);
+    t->locations[index] = pd_encode_id(id);
 }
 
 static inline pd_encoded transfer_location(pd_transfer *t, uint64_t id)
@@ -129,15 +122,15 @@ static void transfer_stack(pd_transfer *t, const pd_field *f)
     bool is_packed = f->wire == PD_WIRE_BYTES;
     pd_reader ids = is_packed ? f->body : (pd_reader){0};
     size_t most = is_packed ? (size_t)(ids.end - ids.at) : 1;
-    uint8_t *out = most ? pd_compact_stack(t->compact, most) : NULL;
+    uint8_t *out = most ? pd_model_stack(t->model, most) : NULL;
     uint64_t id;
     if (!out)
         return;
     if (!is_packed)
-        out = pd_compact_stack_put(out, transfer_location(t, f->value));
+        out = pd_model_stack_put(out, transfer_location(t, f->value));
     while (pd_reader_varint(&ids, &id))
-        out = pd_compact_stack_put(out, transfer_location(t, id));
-    pd_compact_stack_end(t->compact, out);
+        out = pd_model_stack_put(out, transfer_location(t, id));
+    pd_model_stack_end(t->model, out);
 }
 
 /* Unknown fields were counted by the second pass. */
@@ -149,10 +142,10 @@ static void transfer_label(pd_transfer *t, pd_reader body)
     uint32_t key = pd_transfer_string(t, label.key.index);
     uint32_t str = pd_transfer_string(t, label.str.index);
     uint32_t num_unit = pd_transfer_string(t, label.num_unit.index);
-    pd_compact_sample_label(t->compact, key, str, label.num, num_unit);
+    pd_model_add_label(t->model, key, str, label.num, num_unit);
 }
 
-void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, size_t len)
+void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values)
 {
     pd_bytes bytes = t->tables->bytes;
     size_t at = (size_t)(origin - t->tables->base);
@@ -172,8 +165,8 @@ void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, 
             transfer_stack(t, &f);
     }
     if (t->more)
-        t->more->labels(t->more->cookie, t->compact, origin);
-    pd_compact_sample_end(t->compact, values, len);
+        t->more->labels(t->more->cookie, t->model, origin);
+    pd_model_add_sample(t->model, values);
 }
 
 void pd_transfer_release(pd_transfer *t, pd_mem *mem)

@@ -4,17 +4,18 @@
  *     pd_outline_begin      the value types
  *     ...                   the samples, by the door
  *     pd_outline_finish     the stamp and the header */
-#ifndef PD_PROFILE_OUTLINE_H
-#define PD_PROFILE_OUTLINE_H
+#ifndef PD_ENCODE_OUTLINE_H
+#define PD_ENCODE_OUTLINE_H
 
 #include "base/life.h"
 #include "pprofdelta_record.h"
-#include "profile/compact.h"
+#include "encode/encode.h"
 
 typedef struct pd_outline {
     pd_buffer text; /* type, unit of each type; period type, period unit, default type: with NULs */
     size_t rest_at; /* where the types end */
-    pd_buffer resource; /* OTLP: encoded */
+    pd_buffer resource; /* see pd_encode_resource */
+    pd_encoder encoder;
     size_t types;
     bool has_period_type, has_stamp;
     int64_t period;
@@ -22,22 +23,20 @@ typedef struct pd_outline {
     uint64_t id; /* of the series of windows */
 } pd_outline;    /* zero it to begin */
 
-/* Copies what it needs, and sets format and resource of the writer. After a failure call
- * pd_outline_release, too. */
+/* Copies what it needs, and sets the encoder. After a failure call pd_outline_release, too. */
 pprofdelta_status pd_outline_set(pd_outline *outline, pd_mem *mem,
-                                 const pprofdelta_builder_options *options, pd_compact *compact,
-                                 pprofdelta_error *err);
+                                 const pprofdelta_builder_options *options, pprofdelta_error *err);
 void pd_outline_release(pd_outline *outline, pd_mem *mem);
 
 /* Checks the options that this file and the compressor use. */
 pprofdelta_status pd_outline_check(const pprofdelta_builder_options *options,
                                    pprofdelta_error *err);
 
-void pd_outline_begin(const pd_outline *outline, pd_compact *compact, pd_mem *mem,
+void pd_outline_begin(const pd_outline *outline, pd_model *model, pd_mem *mem,
                       pprofdelta_error *err);
 
-/* The window is the one under way, and is numbered. *out is as in pd_compact_finish. */
-pprofdelta_status pd_outline_finish(const pd_outline *outline, const pd_life *life,
-                                    pd_compact *compact, pd_bytes *out);
+/* The window is the one under way, and is numbered. *out is as in pd_encode. */
+pprofdelta_status pd_outline_finish(pd_outline *outline, const pd_life *life, pd_model *model,
+                                    pd_bytes *out);
 
 #endif

@@ -1,0 +1,156 @@
+/* The frames of all locations, their names, and the stacks of rows as `show` prints them: see
+ * leaks.h. */
+#include "leaks/leaks.h"
+
+#include "keep.h"
+#include "show/wrappers.h"
+
+#include <string.h>
+
+void cli_leaks_make_frames(cli_leaks_work *w)
+{
+    cli_leaks_all *all = &w->all;
+    cli_shown_drop(&all->shown);
+    all->shown =
+        (cli_shown){.sides = 1, .profiles = &all->merged.profile, .filters = &w->how.allocators};
+    cli_shown_make(&all->shown, true);
+}
+
+/* ---- the program's own frame ----------------------------------------------------------------- */
+
+enum { NOTHING, OF_ALLOCATOR, OF_LIBRARY, OWN };
+
+static unsigned char grade_of(const cli_leaks_run *run, const cli_frame *frame)
+{
+    const cli_frame_text *text = &frame->text;
+    bool is_own_file = !cli_string_compare(text->module, run->binary);
+    if (frame->kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_STARTS))
+        return OF_ALLOCATOR;
+    return cli_frame_is_of_library(text->name, is_own_file ? cli_string_of("") : text->module,
+                                   text->file)
+               ? OF_LIBRARY
+               : OWN;
+}
+
+void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows)
+{
+    const cli_shown *shown = &rows->all->shown;
+    const cli_frame *frame;
+    cli_drop(rows->grades);
+    rows->grades = cli_keep(shown->frames_len, 1);
+    for (size_t i = 0; i < rows->len; i++)
+        for (cli_walk w = cli_leaks_walk(rows, &rows->rows[i]); (frame = cli_walk_next(&w));) {
+            unsigned char *grade = &rows->grades[frame - shown->frames];
+            *grade = *grade ? *grade : grade_of(run, frame);
+        }
+}
+
+cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, size_t from)
+{
+    cli_leaks_cause cause = {0};
+    unsigned char grade = NOTHING;
+    const cli_frame *frame;
+    cli_walk w = cli_leaks_walk(rows, &rows->rows[row]);
+    for (size_t i = 0; (frame = cli_walk_next(&w)); i++) {
+        unsigned char own = i < from ? NOTHING : rows->grades[frame - rows->all->shown.frames];
+        if (cause.frame && !cause.caller)
+            cause.caller = frame;
+        if (own <= grade)
+            continue;
+        grade = own;
+        cause = (cli_leaks_cause){.frame = frame};
+    }
+    return cause;
+}
+
+/* ---- one stack as text ---------------------------------------------------------------------- */
+
+cli_stack cli_leaks_shown_stack(const cli_leaks_run *run, const cli_leaks_row *row, bool all_frames)
+{
+    cli_stack stack = row->stack;
+    if (!all_frames)
+        cli_stack_fold(&run->rows.all->shown, &stack, run->is_heap);
+    return stack;
+}
+
+void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frames,
+                         const char *indent)
+{
+    cli_stack stack = cli_leaks_shown_stack(run, &run->rows.rows[number], all_frames);
+    size_t len;
+    cli_frame_text *frames = cli_stack_frames(&run->rows.all->shown, &stack, &len);
+    if (!len)
+        printf("%s(no stack)\n", indent);
+    cli_frames_put(frames, len, indent);
+    cli_drop(frames);
+}
+
+/* ---- the names of what is shown --------------------------------------------------------------- */
+
+static void want_row(bool *wanted, const cli_leaks_row *row)
+{
+    cli_sample sample;
+    cli_sample_read(row->stack.sample, &sample);
+    for (const uint8_t *at = sample.path; at < sample.path_end;)
+        wanted[cli_path_next(&at, sample.is_tagged) - 1] = true;
+}
+
+static bool has_frame(const cli_leaks_rows *rows, const cli_leaks_row *row, const cli_frame *wanted)
+{
+    const cli_frame *frame;
+    cli_walk w = cli_leaks_walk(rows, row);
+    while ((frame = cli_walk_next(&w)) && frame != wanted) {
+    }
+    return frame;
+}
+
+/* Is the row one of what was found, or may it be one of the place of a suspect? */
+static bool is_found(const cli_leaks_run *run, const cli_leaks_row *row)
+{
+    return row->verdict.kind != CLI_LEAKS_NONE || row->group ||
+           (run->findings.suspects && row->verdict.growth > 0);
+}
+
+/* Of an area, the cause may be in a stack. */
+static void want_finding(bool *wanted, const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    const cli_leaks_rows *rows = &run->rows;
+    if (f->what != CLI_LEAKS_AREAS)
+        want_row(wanted, &rows->rows[f->row]);
+    for (size_t i = 0; i < rows->len && f->what == CLI_LEAKS_AREAS; i++)
+        if (has_frame(rows, &rows->rows[i], f->cause.frame))
+            want_row(wanted, &rows->rows[i]);
+}
+
+/* Marks the locations of a run of which names are needed. */
+static void want_run(bool *wanted, const cli_leaks_run *run, const cli_leaks_how *how)
+{
+    const cli_leaks_findings *found = &run->findings;
+    bool is_shown = how->names_all || found->suspects || found->unknown;
+    for (size_t i = 0; i < run->rows.len && is_shown; i++)
+        if (how->names_all || is_found(run, &run->rows.rows[i]))
+            want_row(wanted, &run->rows.rows[i]);
+    for (size_t i = 0; i < run->areas.len && is_shown; i++)
+        want_row(wanted, &run->areas.rows[i]);
+    for (size_t i = 0; i < found->shown_len; i++)
+        want_finding(wanted, run, found->shown[i]);
+}
+
+void cli_leaks_find_names(cli_leaks_work *w)
+{
+    cli_profile *profile = &w->all.merged.profile;
+    cli_symbolizing names = w->how.names;
+    size_t len = profile->view->n_location;
+    bool *wanted = cli_keep(len, sizeof *wanted);
+    for (size_t i = 0; i < w->runs_len; i++)
+        want_run(wanted, &w->runs[i], &w->how);
+    names.wanted = wanted;
+    const size_t changes = profile->changes;
+    if (memchr(wanted, true, len))
+        cli_names_find(profile, names);
+    if (profile->changes != changes)
+        cli_leaks_make_frames(w);
+    for (size_t i = 0; i < w->runs_len && profile->changes != changes; i++)
+        cli_leaks_rank(&w->runs[i], &w->how);
+    cli_drop(wanted);
+}

@@ -1,0 +1,103 @@
+/* Merges the locations of many profiles: see view_merge.h. */
+#include "view_merge.h"
+
+#include "keep.h"
+
+/* The build id of the mapping, or else its file; empty: neither. */
+static cli_string file_of(const cli_profile *profile, const Pd__View__Mapping *mapping)
+{
+    cli_string id = cli_profile_string(profile, mapping ? mapping->build_id : 0);
+    cli_string name = cli_profile_string(profile, mapping ? mapping->filename : 0);
+    return id.len ? id : (cli_string){name.ptr, cli_profile_file_len(name)};
+}
+
+/* The place in the file. */
+static cli_key key_in_file(uint64_t address, cli_string id)
+{
+    cli_key file = cli_key_of(id.ptr, id.len);
+    uint64_t words[] = {file.lo, file.hi, address};
+    return cli_key_of(words, sizeof words);
+}
+
+static cli_edit_frame frame_of(const cli_profile *profile, const Pd__View__Line *line)
+{
+    const Pd__View__Function *f = cli_profile_function(profile, line->function_id);
+    if (!f)
+        return (cli_edit_frame){.line = line->line, .column = line->column};
+    return (cli_edit_frame){.name = cli_profile_string(profile, f->name),
+                            .system_name = cli_profile_string(profile, f->system_name),
+                            .filename = cli_profile_string(profile, f->filename),
+                            .start_line = f->start_line,
+                            .line = line->line,
+                            .column = line->column};
+}
+
+/* The lines, and the address if there is one. */
+static cli_key key_of_lines(uint64_t address, const cli_edit_frame *frames, size_t len)
+{
+    cli_key key = {2, address};
+    for (size_t i = 0; i < len; i++) {
+        cli_key name = cli_key_of(frames[i].name.ptr, frames[i].name.len);
+        cli_key file = cli_key_of(frames[i].filename.ptr, frames[i].filename.len);
+        uint64_t words[] = {
+            key.lo, key.hi, name.lo, name.hi, file.lo, file.hi, (uint64_t)frames[i].line};
+        key = cli_key_of(words, sizeof words);
+    }
+    return key;
+}
+
+static uint64_t merge_mapping(cli_merged *m, const cli_profile *profile,
+                              const Pd__View__Mapping *mapping)
+{
+    Pd__View__Mapping wanted = PD__VIEW__MAPPING__INIT;
+    wanted.memory_start = wanted.file_offset = mapping->file_offset;
+    wanted.memory_limit = UINT64_MAX;
+    wanted.filename = cli_edit_string(&m->edit, cli_profile_string(profile, mapping->filename));
+    wanted.build_id = cli_edit_string(&m->edit, cli_profile_string(profile, mapping->build_id));
+    wanted.has_filenames = mapping->has_filenames;
+    wanted.has_line_numbers = mapping->has_line_numbers;
+    const int64_t words[] = {wanted.filename, wanted.build_id, (int64_t)wanted.file_offset,
+                             wanted.has_filenames, wanted.has_line_numbers};
+    size_t len = m->profile.view->n_mapping;
+    size_t number = cli_numbers_of(&m->by_mapping, cli_key_of(words, sizeof words), len);
+    return number < len ? number + 1 : cli_edit_mapping(&m->edit, &wanted);
+}
+
+void cli_merged_begin(cli_merged *m)
+{
+    *m = (cli_merged){.by_place = {.slots = NULL}};
+    cli_edit_new(&m->edit, &m->profile);
+}
+
+uint64_t cli_merged_location(cli_merged *m, const cli_profile *profile,
+                             const Pd__View__Location *location)
+{
+    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
+    cli_string file = file_of(profile, mapping);
+    uint64_t address = location->address;
+    bool is_in_file = address && file.len;
+    cli_edit_frame *frames = cli_keep(location->n_line, sizeof *frames);
+    for (size_t i = 0; i < location->n_line; i++)
+        frames[i] = frame_of(profile, location->line[i]);
+    if (is_in_file)
+        address += mapping->file_offset - mapping->memory_start;
+    size_t len = m->profile.view->n_location;
+    cli_key key =
+        is_in_file ? key_in_file(address, file) : key_of_lines(address, frames, location->n_line);
+    size_t number = cli_numbers_of(&m->by_place, key, len);
+    if (number == len) {
+        Pd__View__Location *made = cli_edit_location(&m->edit);
+        made->address = address;
+        made->mapping_id = mapping ? merge_mapping(m, profile, mapping) : 0;
+        cli_edit_lines(&m->edit, made, frames, location->n_line);
+    }
+    cli_drop(frames);
+    return number + 1;
+}
+
+void cli_merged_end(cli_merged *m)
+{
+    cli_drop(m->by_place.slots);
+    cli_drop(m->by_mapping.slots);
+    cli_edit_end(&m->edit);
+}

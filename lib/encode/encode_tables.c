@@ -1,0 +1,632 @@
+/* A model as Arrow tables: see pprofdelta_tables.h.
+ *
+ * An id is a hash of what its row says, by the rules of identity.h, so that it does not depend on the
+ * door, on the order of the rows, or on what a context remembers:
+ *
+ *     function   its strings and its line
+ *     location   its address in its file. Its lines take part unless the file has a build id: without one,
+ *                equal addresses in equal names may be two places, such as in two releases
+ *     stack      the keys of its locations, in order
+ *
+ * Texts are in UTF-8 before anything is made, and what then has equal ids is one row. First the rows are chosen, and
+ * with them the lengths of all columns are known; then each column is made and filled. */
+#include "encode/arrow.h"
+#include "encode/encode.h"
+
+#include "base/sum.h"
+#include "base/utf8.h"
+#include "profile/identity.h"
+#include "profile/stamp.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Rows of a table: distinct ids, and what each is made of: an index in the model, or where the places of a stack end. */
+typedef struct row_set {
+    pd_keymap keys;
+    size_t *of;
+    size_t of_cap;
+} row_set;
+
+/* The strings of a dictionary column, in the order of first use. */
+typedef struct dictionary {
+    uint32_t *indices; /* by string: its index plus 1; 0: it is not there */
+    uint32_t *strings;
+    size_t len, indices_cap, strings_cap;
+} dictionary;
+
+/* What is the same in all rows of samples. */
+enum { TARGET, FROM, TIME, SEQUENCE, ATTEMPT, RESTART, FACTS };
+enum { STACK = FACTS, VALUES }; /* then the values, then the labels */
+
+typedef struct table_maker {
+    const pd_model *model;
+    pd_writer w; /* of what is held while the tables are made */
+    pd_arrow a;
+    pd_bytes *texts; /* of the model's strings, in UTF-8, and others behind them */
+    size_t texts_len, texts_cap;
+    pd_buffer repaired, scratch;
+    row_set functions, locations, stacks;
+    pd_key *function_keys, *location_keys; /* by id - 1 */
+    uint32_t *files;                       /* of the mappings: without the mark of a deleted file */
+    size_t function_keys_cap, location_keys_cap, files_cap;
+    size_t lines;               /* of the locations that are rows */
+    pd_buffer places;           /* int64_t: the locations of all stacks */
+    dictionary dictionaries[3]; /* of the table that is being filled */
+} table_maker;
+
+static void reserve(table_maker *t, void *list, size_t *cap, size_t len, size_t size)
+{
+    if (!t->w.status)
+        t->w.status = pd_mem_reserve(t->w.mem, list, cap, len, size, t->w.err);
+}
+
+/* ---- texts and keys ----------------------------------------------------------------------------- */
+
+/* Sets the texts. Those that are repaired are first lengths in `repaired`, which moves while it grows. */
+static void make_texts(table_maker *t)
+{
+    const pd_model *m = t->model;
+    pd_buffer one = {0};
+    reserve(t, &t->texts, &t->texts_cap, m->string_keys.len + m->mappings_len, sizeof *t->texts);
+    t->texts_len = m->string_keys.len;
+    for (uint32_t i = 0; i < t->texts_len && !t->w.status; i++) {
+        t->texts[i] = pd_model_text_of(m, i);
+        if (pd_utf8_is_valid(t->texts[i]))
+            continue;
+        t->w.status = pd_utf8_repair(t->texts[i], t->w.mem, &one, t->w.err);
+        pd_write_raw(&t->w, &t->repaired, one.ptr, one.len);
+        t->texts[i] = (pd_bytes){NULL, one.len};
+    }
+    const uint8_t *at = t->repaired.ptr;
+    for (uint32_t i = 1; i < t->texts_len && !t->w.status; i++)
+        if (!t->texts[i].ptr) {
+            t->texts[i].ptr = at;
+            at += t->texts[i].len;
+        }
+    pd_buffer_release(t->w.mem, &one);
+}
+
+/* The number of a text, which may be new. There is room. */
+static uint32_t number_of(table_maker *t, pd_bytes text)
+{
+    uint32_t known = pd_keymap_find(&t->model->string_keys, pd_key_of_bytes(text.ptr, text.len, 0));
+    if (known != PD_KEYMAP_NONE)
+        return known;
+    t->texts[t->texts_len] = text;
+    return (uint32_t)t->texts_len++;
+}
+
+/* Adds a row for this id, if there is none. Returns whether it is new. */
+static bool add_row(table_maker *t, row_set *r, pd_key id, size_t of)
+{
+    bool is_new;
+    if (!t->w.status)
+        t->w.status = PD_GROW(t->w.mem, r->of, r->keys.len + 1, t->w.err);
+    uint32_t row = pd_write_key(&t->w, &r->keys, id, &is_new);
+    if (is_new)
+        r->of[row] = of;
+    return is_new;
+}
+
+static void choose_functions(table_maker *t)
+{
+    const pd_model *m = t->model;
+    size_t len = m->function_keys.len;
+    reserve(t, &t->function_keys, &t->function_keys_cap, len, sizeof *t->function_keys);
+    for (size_t i = 0; i < len && !t->w.status; i++) {
+        const pd_model_function *f = &m->functions[i];
+        t->function_keys[i] = pd_function_key_of(
+            pd_string_key(t->texts[f->name]), pd_string_key(t->texts[f->system_name]),
+            pd_string_key(t->texts[f->filename]), f->start_line);
+        add_row(t, &t->functions, t->function_keys[i], i);
+    }
+}
+
+static pd_key function_key(const table_maker *t, uint32_t function)
+{
+    return function ? t->function_keys[function - 1] : (pd_key){0, 0};
+}
+
+static pd_place place_of(const table_maker *t, uint32_t mapping)
+{
+    const pd_model_mapping *m = mapping ? &t->model->mappings[mapping - 1] : NULL;
+    return m ? pd_place_in_file(pd_file_key(t->texts[t->files[mapping - 1]], t->texts[m->build_id]),
+                                m->start, m->file_offset)
+             : PD_NOWHERE_MAPPED;
+}
+
+static pd_key location_key(const table_maker *t, uint32_t id)
+{
+    const pd_model *m = t->model;
+    const pd_model_location *l = &m->locations[id - 1];
+    size_t first = pd_model_lines_begin(m, id);
+    bool is_by_lines = !l->address && l->lines_end > first;
+    bool has_build_id = l->mapping && m->mappings[l->mapping - 1].build_id;
+    pd_key key = is_by_lines
+                     ? pd_location_key_lines_begin(0, l->is_folded)
+                     : pd_location_key_address(place_of(t, l->mapping), l->address, l->is_folded);
+    for (size_t i = first; i < l->lines_end && (is_by_lines || !has_build_id); i++)
+        key = pd_location_key_line(key, function_key(t, m->lines[i].function), m->lines[i].line,
+                                   m->lines[i].column);
+    return key;
+}
+
+static void choose_locations(table_maker *t)
+{
+    const pd_model *m = t->model;
+    size_t len = m->location_keys.len;
+    reserve(t, &t->files, &t->files_cap, m->mappings_len, sizeof *t->files);
+    for (size_t i = 0; i < m->mappings_len && !t->w.status; i++)
+        t->files[i] = number_of(t, pd_filename_unmarked(t->texts[m->mappings[i].filename]));
+    reserve(t, &t->location_keys, &t->location_keys_cap, len, sizeof *t->location_keys);
+    for (uint32_t i = 0; i < len && !t->w.status; i++) {
+        t->location_keys[i] = location_key(t, i + 1);
+        if (add_row(t, &t->locations, t->location_keys[i], i))
+            t->lines += m->locations[i].lines_end - pd_model_lines_begin(m, i + 1);
+    }
+}
+
+/* Adds the stack, if it is new. Its id is a hash of those of its locations. Returns it. */
+static uint64_t add_stack(table_maker *t, pd_bytes stack)
+{
+    uint32_t location;
+    size_t depth = 0;
+    pd_buffer *places = &t->places;
+    uint64_t *ids = (void *)pd_write_room(&t->w, places, stack.len * sizeof *ids + 1);
+    for (; ids && pd_model_next_location(&stack, &location); depth++)
+        ids[depth] = t->location_keys[location - 1].lo;
+    pd_key key = depth ? pd_key_of_words(ids, depth, 0) : (pd_key){0, 0};
+    for (size_t i = 0; i < depth; i++)
+        ids[i] = pd_le64(ids[i]); /* pd_key_of_words has changed them to little endian */
+    size_t end = places->len + depth * sizeof *ids;
+    if (add_row(t, &t->stacks, key, end / sizeof *ids))
+        places->len = end;
+    return key.lo;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------ */
+
+/* Makes the column with this index of a table or a struct. Returns its values. */
+static void *make_column(table_maker *t, pd_arrow_at of, size_t index, const char *name,
+                         const char *format, size_t rows)
+{
+    const pd_arrow_kind kind = {.name = name,
+                                .format = format,
+                                .children = format[0] == '+' ? 1 : 0,
+                                .has_dictionary = format[0] == 'i'};
+    return pd_arrow_make(&t->a, pd_arrow_child(of, index), &kind, rows, 0);
+}
+
+/* The same for one that can be null. */
+static void *make_nullable(table_maker *t, pd_arrow_at of, size_t index, const char *name,
+                           const char *format, size_t rows)
+{
+    const pd_arrow_kind kind = {
+        .name = name, .format = format, .is_nullable = true, .has_dictionary = format[0] == 'i'};
+    return pd_arrow_make(&t->a, pd_arrow_child(of, index), &kind, rows, 0);
+}
+
+static pd_arrow_at make_struct(table_maker *t, pd_arrow_at at, const char *name, size_t columns,
+                               size_t rows)
+{
+    const pd_arrow_kind kind = {.name = name, .format = "+s", .children = columns};
+    pd_arrow_make(&t->a, at, &kind, rows, 0);
+    return at;
+}
+
+static pd_arrow_at make_table(table_maker *t, pprofdelta_table *table, size_t columns, size_t rows)
+{
+    return make_struct(t, (pd_arrow_at){&table->schema, &table->array}, "", columns, rows);
+}
+
+/* A column of text: of the strings that are in a list, at every nth number. */
+static void make_text(table_maker *t, pd_arrow_at at, const char *name, const uint32_t *strings,
+                      size_t len)
+{
+    const pd_arrow_kind kind = {.name = name, .format = "u"};
+    size_t bytes = 0;
+    for (size_t i = 0; i < len; i++)
+        bytes += t->texts[strings[i]].len;
+    int32_t *ends = pd_arrow_make(&t->a, at, &kind, len, bytes);
+    for (size_t i = 0; ends && i < len; i++) {
+        pd_bytes text = t->texts[strings[i]];
+        ends[i + 1] = ends[i] + (int32_t)text.len;
+        if (text.len)
+            memcpy(pd_arrow_text(at) + ends[i], text.ptr, text.len);
+    }
+}
+
+static void begin_dictionary(table_maker *t, dictionary *d)
+{
+    reserve(t, &d->indices, &d->indices_cap, t->texts_len, sizeof *d->indices);
+    reserve(t, &d->strings, &d->strings_cap, t->texts_len, sizeof *d->strings);
+    if (!t->w.status)
+        memset(d->indices, 0, t->texts_len * sizeof *d->indices);
+    d->len = 0;
+}
+
+static int32_t index_of(dictionary *d, uint32_t string)
+{
+    if (!d->indices[string]) {
+        d->strings[d->len++] = string;
+        d->indices[string] = (uint32_t)d->len;
+    }
+    return (int32_t)(d->indices[string] - 1);
+}
+
+static void end_dictionary(table_maker *t, pd_arrow_at column, const dictionary *d)
+{
+    make_text(t, pd_arrow_child(column, 0), "", d->strings, d->len);
+}
+
+/* ---- functions, locations, stacks --------------------------------------------------------------- */
+
+/* A column of text with the names, or the system names, of all rows. `list` has room for them. */
+static void make_names(table_maker *t, pd_arrow_at at, bool is_system, uint32_t *list)
+{
+    size_t len = t->functions.keys.len;
+    for (size_t row = 0; row < len; row++) {
+        const pd_model_function *f = &t->model->functions[t->functions.of[row]];
+        list[row] = is_system ? f->system_name : f->name;
+    }
+    make_text(t, at, is_system ? "system_name" : "name", list, len);
+}
+
+static void make_functions(table_maker *t, pprofdelta_table *table)
+{
+    size_t len = t->functions.keys.len;
+    dictionary *files = &t->dictionaries[0];
+    pd_arrow_at out = make_table(t, table, 5, len);
+    int64_t *id = make_column(t, out, 0, "function_id", "l", len);
+    int32_t *file = make_column(t, out, 3, "file", "i", len);
+    int64_t *start = make_column(t, out, 4, "start_line", "l", len);
+    t->scratch.len = 0;
+    uint32_t *names = (void *)pd_write_room(&t->w, &t->scratch, len * sizeof *names + 1);
+    begin_dictionary(t, files);
+    if (t->a.status || t->w.status)
+        return;
+    for (size_t row = 0; row < len; row++) {
+        const pd_model_function *f = &t->model->functions[t->functions.of[row]];
+        id[row] = (int64_t)t->functions.keys.keys[row].lo;
+        file[row] = index_of(files, f->filename);
+        start[row] = f->start_line;
+    }
+    make_names(t, pd_arrow_child(out, 1), false, names);
+    make_names(t, pd_arrow_child(out, 2), true, names);
+    end_dictionary(t, pd_arrow_child(out, 3), files);
+}
+
+/* The last line of a location is that of its function; those before it are inlined. */
+static void make_lines(table_maker *t, pd_arrow_at list, int32_t *ends)
+{
+    pd_arrow_at out = make_struct(t, pd_arrow_child(list, 0), "item", 3, t->lines);
+    int64_t *function = make_column(t, out, 0, "function_id", "l", t->lines);
+    int64_t *number = make_column(t, out, 1, "line", "l", t->lines);
+    uint8_t *inlined = make_column(t, out, 2, "inlined", "b", t->lines);
+    size_t at = 0;
+    for (size_t row = 0; row < t->locations.keys.len && !t->a.status; row++) {
+        uint32_t location = (uint32_t)t->locations.of[row] + 1;
+        size_t end = t->model->locations[location - 1].lines_end;
+        for (size_t i = pd_model_lines_begin(t->model, location); i < end; i++, at++) {
+            function[at] = (int64_t)function_key(t, t->model->lines[i].function).lo;
+            number[at] = t->model->lines[i].line;
+            if (i + 1 < end)
+                pd_arrow_set_bit(inlined, at);
+        }
+        ends[row + 1] = (int32_t)(uint32_t)at;
+    }
+}
+
+static void make_locations(table_maker *t, pprofdelta_table *table)
+{
+    size_t len = t->locations.keys.len;
+    dictionary *build_ids = &t->dictionaries[0], *files = &t->dictionaries[1];
+    pd_arrow_at out = make_table(t, table, 5, len);
+    int64_t *id = make_column(t, out, 0, "location_id", "l", len);
+    int32_t *build_id = make_column(t, out, 1, "build_id", "i", len);
+    int32_t *file = make_column(t, out, 2, "file", "i", len);
+    uint64_t *address = make_column(t, out, 3, "address", "L", len);
+    int32_t *ends = make_column(t, out, 4, "lines", "+l", len);
+    begin_dictionary(t, build_ids);
+    begin_dictionary(t, files);
+    for (size_t row = 0; row < len && !t->a.status && !t->w.status; row++) {
+        const pd_model_location *l = &t->model->locations[t->locations.of[row]];
+        uint32_t mapping = l->mapping;
+        id[row] = (int64_t)t->locations.keys.keys[row].lo;
+        build_id[row] = index_of(build_ids, mapping ? t->model->mappings[mapping - 1].build_id : 0);
+        file[row] = index_of(files, mapping ? t->files[mapping - 1] : 0);
+        address[row] = l->address ? l->address + place_of(t, mapping).bias : 0;
+    }
+    end_dictionary(t, pd_arrow_child(out, 1), build_ids);
+    end_dictionary(t, pd_arrow_child(out, 2), files);
+    make_lines(t, pd_arrow_child(out, 4), ends);
+}
+
+static void make_stacks(table_maker *t, pprofdelta_table *table)
+{
+    size_t len = t->stacks.keys.len;
+    pd_arrow_at out = make_table(t, table, 2, len);
+    int64_t *id = make_column(t, out, 0, "stack_id", "l", len);
+    int32_t *ends = make_column(t, out, 1, "location_ids", "+l", len);
+    int64_t *places =
+        make_column(t, pd_arrow_child(out, 1), 0, "item", "l", t->places.len / sizeof(int64_t));
+    if (t->a.status)
+        return;
+    for (size_t row = 0; row < len; row++) {
+        id[row] = (int64_t)t->stacks.keys.keys[row].lo;
+        ends[row + 1] = (int32_t)(uint32_t)t->stacks.of[row];
+    }
+    if (t->places.len)
+        memcpy(places, t->places.ptr, t->places.len);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------ */
+
+/* As pd_stamp_of reads it from a profile. */
+static pprofdelta_stamp stamp_of(const pd_model *m, const pd_model_header *h)
+{
+    pprofdelta_stamp stamp = {.to_nanos = h->time_nanos};
+    if (!h->time_nanos || h->duration_nanos <= 0 ||
+        __builtin_sub_overflow(h->time_nanos, h->duration_nanos, &stamp.from_nanos))
+        stamp.from_nanos = 0;
+    for (int live = 0; live < 2; live++)
+        for (size_t i = 0; i < m->comments_len; i++) {
+            pd_bytes comment = pd_model_text_of(m, m->comments[i]);
+            if ((live ? pd_is_live_stamp(comment) : pd_is_stamp(comment)) &&
+                pd_stamp_read(comment, &stamp))
+                return stamp;
+        }
+    return stamp;
+}
+
+static void make_times(table_maker *t, pd_arrow_at out, const pd_model_header *h,
+                       const pprofdelta_stamp *stamp)
+{
+    static const struct {
+        const char *name, *format;
+    } columns[] = {{"from", "tsn:UTC"}, {"time", "tsn:UTC"}, {"sequence", "l"}, {"attempt", "l"}};
+    const uint64_t facts[] = {(uint64_t)stamp->from_nanos, (uint64_t)stamp->to_nanos,
+                              stamp->sequence, stamp->attempt};
+    size_t len = t->model->samples;
+    bool begins_in_1970 = h->time_nanos && h->time_nanos == h->duration_nanos; /* else 0: unknown */
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        bool is_known = facts[i] || (!i && begins_in_1970);
+        uint64_t *words = make_nullable(t, out, FROM + i, columns[i].name, columns[i].format, len);
+        for (size_t row = 0; row < len && words; row++) {
+            words[row] = facts[i];
+            if (is_known)
+                pd_arrow_set(pd_arrow_child(out, FROM + i), row);
+        }
+    }
+}
+
+/* The dictionary of the column "target": one text. */
+static void make_target(table_maker *t, pd_arrow_at column, pd_bytes resource, uint64_t id)
+{
+    const pd_arrow_kind kind = {.name = "", .format = "u"};
+    char hex[17] = "";
+    size_t len = t->model->samples != 0;
+    if (id)
+        snprintf(hex, sizeof hex, "%016" PRIx64, id);
+    pd_bytes text = resource.len ? resource : pd_bytes_of(hex);
+    if (!t->w.status)
+        t->w.status = pd_utf8_repair(text, t->w.mem, &t->scratch, t->w.err);
+    if (t->w.status)
+        return;
+    int32_t *ends =
+        pd_arrow_make(&t->a, pd_arrow_child(column, 0), &kind, len, len ? t->scratch.len : 0);
+    if (!ends || !len)
+        return;
+    ends[1] = (int32_t)t->scratch.len;
+    if (t->scratch.len)
+        memcpy(pd_arrow_text(pd_arrow_child(column, 0)), t->scratch.ptr, t->scratch.len);
+}
+
+static void make_facts(table_maker *t, pd_arrow_at out, pd_bytes resource, const pd_model_header *h)
+{
+    const pprofdelta_stamp stamp = stamp_of(t->model, h);
+    size_t len = t->model->samples;
+    int32_t *targets = make_column(t, out, TARGET, "target", "i", len);
+    if (targets)
+        memset(targets, 0, len * sizeof *targets);
+    make_target(t, pd_arrow_child(out, TARGET), resource, stamp.id);
+    make_times(t, out, h, &stamp);
+    uint8_t *restart = make_column(t, out, RESTART, "restart", "b", len);
+    for (size_t row = 0; row < len && restart && stamp.restart; row++)
+        pd_arrow_set_bit(restart, row);
+}
+
+/* May the column of the type have this name? Those before it are made. */
+static bool is_free(const pd_model *m, pd_arrow_at table, size_t type, const char *name,
+                    bool is_whole)
+{
+    bool is_taken = !*name || !strcmp(name, "labels");
+    for (size_t i = 0; i < VALUES + type; i++)
+        is_taken |= !strcmp(table.schema->children[i]->name, name);
+    for (size_t i = 0; i < m->types_len; i++)
+        is_taken |= !is_whole && i != type && m->types[i].type == m->types[type].type;
+    return !is_taken;
+}
+
+/* The type, "type/unit", "type/unit/2" and so on: the first that is free. In scratch; NULL on failure. */
+static const char *name_of(table_maker *t, pd_arrow_at table, size_t type)
+{
+    pd_bytes name = t->texts[t->model->types[type].type];
+    pd_bytes unit = t->texts[t->model->types[type].unit];
+    size_t room = name.len + unit.len + 32;
+    t->scratch.len = 0;
+    char *out = (char *)pd_write_room(&t->w, &t->scratch, room);
+    for (unsigned i = 0; out; i++) {
+        snprintf(out, room,
+                 i > 1 ? "%.*s/%.*s/%u"
+                 : i   ? "%.*s/%.*s"
+                       : "%.*s",
+                 (int)name.len, (const char *)name.ptr, (int)unit.len, (const char *)unit.ptr, i);
+        if (is_free(t->model, table, type, out, i > 0))
+            break;
+    }
+    return out;
+}
+
+typedef struct label_columns {
+    pd_arrow_at str_at, num_at, unit_at;
+    int32_t *key, *str, *unit;
+    int64_t *num;
+    size_t len;
+} label_columns;
+
+enum { KEYS, STRS, UNITS, LABEL_DICTIONARIES };
+
+static label_columns make_labels(table_maker *t, pd_arrow_at list)
+{
+    size_t len = t->model->labels_len;
+    pd_arrow_at out = make_struct(t, pd_arrow_child(list, 0), "item", 4, len);
+    for (int i = 0; i < LABEL_DICTIONARIES; i++)
+        begin_dictionary(t, &t->dictionaries[i]);
+    return (label_columns){.key = make_column(t, out, 0, "key", "i", len),
+                           .str = make_nullable(t, out, 1, "str", "i", len),
+                           .num = make_nullable(t, out, 2, "num", "l", len),
+                           .unit = make_nullable(t, out, 3, "unit", "i", len),
+                           .str_at = pd_arrow_child(out, 1),
+                           .num_at = pd_arrow_child(out, 2),
+                           .unit_at = pd_arrow_child(out, 3)};
+}
+
+static int32_t put_optional(dictionary *d, pd_arrow_at column, size_t row, uint32_t string)
+{
+    if (string)
+        pd_arrow_set(column, row);
+    return string ? index_of(d, string) : 0;
+}
+
+static void put_label(table_maker *t, label_columns *c, const pd_model_label *label)
+{
+    size_t row = c->len++;
+    c->key[row] = index_of(&t->dictionaries[KEYS], label->key);
+    c->str[row] = put_optional(&t->dictionaries[STRS], c->str_at, row, label->str);
+    c->unit[row] = put_optional(&t->dictionaries[UNITS], c->unit_at, row, label->num_unit);
+    c->num[row] = label->num;
+    if (!label->str || label->num)
+        pd_arrow_set(c->num_at, row);
+}
+
+/* Makes the stacks, the values and the labels of the samples. */
+static void make_values(table_maker *t, pd_arrow_at out)
+{
+    const pd_model *m = t->model;
+    size_t len = m->samples, row = 0;
+    int64_t *values[PPROFDELTA_MAX_TYPES];
+    int64_t *stack = make_column(t, out, STACK, "stack_id", "l", len);
+    int32_t *ends = make_column(t, out, VALUES + m->types_len, "labels", "+l", len);
+    pd_arrow_at list = pd_arrow_child(out, VALUES + m->types_len);
+    label_columns labels = make_labels(t, list);
+    for (size_t i = 0; i < m->types_len && !t->a.status; i++) {
+        const char *name = name_of(t, out, i);
+        values[i] = make_column(t, out, VALUES + i, name ? name : "", "l", len);
+    }
+    pd_model_sample sample;
+    pd_model_label label;
+    for (size_t at = m->samples_off;
+         !t->a.status && !t->w.status && pd_model_next_sample(m, &at, &sample); row++) {
+        stack[row] = (int64_t)add_stack(t, sample.stack);
+        for (size_t i = 0; i < m->types_len; i++)
+            values[i][row] = sample.values[i];
+        while (pd_model_next_label(&sample.labels, &label))
+            put_label(t, &labels, &label);
+        ends[row + 1] = (int32_t)(uint32_t)labels.len;
+    }
+    pd_arrow_at items = pd_arrow_child(list, 0);
+    end_dictionary(t, pd_arrow_child(items, 0), &t->dictionaries[KEYS]);
+    end_dictionary(t, labels.str_at, &t->dictionaries[STRS]);
+    end_dictionary(t, labels.unit_at, &t->dictionaries[UNITS]);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------- */
+
+static void make_all(table_maker *t, pprofdelta_tables *out, pd_bytes resource,
+                     const pd_model_header *h)
+{
+    make_texts(t);
+    choose_functions(t);
+    choose_locations(t);
+    if (t->w.status)
+        return;
+    size_t types = t->model->types_len;
+    pd_arrow_at samples = make_table(t, &out->samples, VALUES + types + 1, t->model->samples);
+    make_facts(t, samples, resource, h);
+    if (!t->w.status && !t->a.status)
+        make_values(t, samples);
+    if (t->w.status || t->a.status)
+        return;
+    make_functions(t, &out->functions);
+    make_locations(t, &out->locations);
+    make_stacks(t, &out->stacks);
+}
+
+static void release_rows(row_set *r, pd_mem *mem)
+{
+    pd_keymap_release(&r->keys, mem);
+    PD_RELEASE(mem, r->of);
+}
+
+static void release(table_maker *t, pd_mem *mem)
+{
+    pd_buffer_release(mem, &t->repaired);
+    pd_buffer_release(mem, &t->scratch);
+    pd_buffer_release(mem, &t->places);
+    release_rows(&t->functions, mem);
+    release_rows(&t->locations, mem);
+    release_rows(&t->stacks, mem);
+    PD_RELEASE(mem, t->texts);
+    PD_RELEASE(mem, t->function_keys);
+    PD_RELEASE(mem, t->location_keys);
+    PD_RELEASE(mem, t->files);
+    for (int i = 0; i < 3; i++) {
+        PD_RELEASE(mem, t->dictionaries[i].indices);
+        PD_RELEASE(mem, t->dictionaries[i].strings);
+    }
+}
+
+static void drop_table(pprofdelta_table *table)
+{
+    if (table->schema.release)
+        table->schema.release(&table->schema);
+    if (table->array.release)
+        table->array.release(&table->array);
+}
+
+void pd_tables_drop(pprofdelta_tables *tables)
+{
+    drop_table(&tables->samples);
+    drop_table(&tables->stacks);
+    drop_table(&tables->locations);
+    drop_table(&tables->functions);
+}
+
+pprofdelta_status pd_encode_tables(pd_encoder *e, const pd_model *m, const pd_model_header *h,
+                                   uint64_t *size)
+{
+    table_maker t = {.model = m, .w = m->writer, .a = {.err = m->writer.err}};
+    pd_tables_drop(&e->tables);
+    e->tables = (pprofdelta_tables){.size = sizeof e->tables};
+    pd_mem_init(&t.a.mem, e->has_lasting_malloc ? NULL : &m->writer.mem->allocator,
+                pd_mem_left(m->writer.mem));
+    make_all(&t, &e->tables, e->resource, h);
+    release(&t, m->writer.mem);
+    pprofdelta_status status = t.w.status ? t.w.status : t.a.status;
+    if (status)
+        pd_tables_drop(&e->tables);
+    *size = t.a.mem.used;
+    return status;
+}
+
+void pd_encoder_sums(const pd_encoder *e, size_t types, pprofdelta_sum *sums)
+{
+    const struct ArrowArray *samples = &e->tables.samples.array;
+    for (size_t type = 0; type < types; type++) {
+        const int64_t *values = samples->children[VALUES + type]->buffers[1];
+        for (int64_t i = 0; i < samples->length; i++)
+            pd_sum_add(&sums[type], values[i]);
+    }
+}

@@ -1,0 +1,106 @@
+/* What the files of the OTLP encoder have for each other: encode_otlp.c, the request, and otlp_attributes.c.
+ *
+ * Entry 0 of each table of the dictionary is the zero value, so the id 0 is what it is in the model. The tables
+ * have what something refers to, in order of first use. What differs from the model:
+ *   - Strings are UTF-8. Bytes that are not become U+FFFD, so entries may be equal that are two in the model. Every
+ *     table is therefore interned by what is written.
+ *   - A mapping, a location or a function of which nothing is known is entry 0. A line of such a function is left
+ *     out: a request has no line without one.
+ *   - Stacks and labels are in the dictionary. The labels with one key are one attribute. */
+#ifndef PD_ENCODE_OTLP_H
+#define PD_ENCODE_OTLP_H
+
+#include "encode/encode.h"
+#include "profile/fields.h"
+
+/* The tables: field n of the dictionary is table n - 1. */
+enum { PD_OTLP_TABLES = PD_OTLP_DICTIONARY_STACK_TABLE };
+
+/* A set of labels: the fields of a Sample with attribute indices and the link, in set_bytes. */
+typedef struct pd_otlp_set {
+    size_t off, len;
+} pd_otlp_set;
+
+/* The labels of a set, chained by key. */
+typedef struct pd_otlp_pick {
+    pd_model_label label;
+    uint32_t next;        /* of label n: the next label with its key, or UINT32_MAX */
+    uint32_t first, last; /* of key n: its labels */
+} pd_otlp_pick;
+
+typedef struct pd_otlp {
+    const pd_model *model;
+    const pd_encode_origin *origin;
+    pd_writer writer;
+    union { /* buffers[] is all of them, for release; likewise keys[] and ids[] */
+        struct {
+            pd_buffer tables[PD_OTLP_TABLES];
+            pd_buffer content;                      /* of the entry that is being made */
+            pd_buffer repaired;                     /* a text */
+            pd_buffer stack;                        /* location indices */
+            pd_buffer value, list, message, member; /* parts of an attribute that is being made */
+            pd_buffer set_bytes;
+            pd_buffer common; /* what all Profiles have, but for their attributes */
+            pd_buffer common_list;
+            pd_buffer head; /* a Profile without its samples; the scope */
+            pd_buffer samples[PPROFDELTA_MAX_TYPES];
+        };
+        pd_buffer buffers[PD_OTLP_TABLES + 11 + PPROFDELTA_MAX_TYPES];
+    };
+    union {
+        struct {
+            pd_keymap contents[PD_OTLP_TABLES], sets, label_keys;
+        };
+        pd_keymap keys[PD_OTLP_TABLES + 2];
+    };
+    uint32_t *strings, *functions, *mappings,
+        *locations; /* indices by id; 0: not known yet, or entry 0 */
+    size_t strings_cap, functions_cap, mappings_cap, locations_cap;
+    bool is_same; /* every location has its id as its index */
+    pd_otlp_set *set_list;
+    pd_otlp_pick *picks;
+    size_t set_list_cap, picks_cap, picks_len;
+    size_t cursors[PD_OWNERS]; /* in the lists of owned attributes */
+} pd_otlp;
+
+/* The index of an entry of a table, which is added if it is new. Empty content: 0. The key is that of the content. */
+uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content, pd_key key);
+
+/* The same for o->content, which is emptied. */
+uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field);
+
+/* A string of the model in UTF-8, valid until the next call, and its index in the string table; the index of
+ * another text. */
+pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string);
+uint32_t pd_otlp_string(pd_otlp *o, uint32_t string);
+uint32_t pd_otlp_literal(pd_otlp *o, const char *text);
+
+/* ---- otlp_attributes.c -------------------------------------------------------------------------- */
+
+/* Appends the content of an AnyValue. */
+void pd_otlp_put_text(pd_writer *w, pd_buffer *buffer, pd_bytes text);
+void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number);
+
+/* Appends a KeyValue, as a field with this number. *value is its value, and is emptied; `message` is used. */
+void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
+                      pd_buffer *value, pd_buffer *message);
+
+/* The index of the attribute with the value in o->value, which is emptied. key and unit are indices of strings. */
+uint32_t pd_otlp_attribute(pd_otlp *o, uint32_t key, uint32_t unit);
+
+/* The same for `true`, and for a string. */
+uint32_t pd_otlp_true(pd_otlp *o, const char *key);
+uint32_t pd_otlp_text_attribute(pd_otlp *o, const char *key, uint32_t string);
+
+/* Appends the indices of the attributes that are the owner's to `list`. Owners are asked for in ascending order, but
+ * for types. Returns whether there are some. */
+bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_t owner);
+
+/* The fields of a Sample with the attributes and the link that its labels are, and the attributes that are its own;
+ * empty if there are none. Valid until the next call. */
+pd_bytes pd_otlp_labels(pd_otlp *o, uint64_t sample, pd_bytes labels);
+
+/* The name of the attribute that a build id of a mapping is. */
+const char *pd_otlp_build_id_key(pd_bytes build_id);
+
+#endif

@@ -1,0 +1,263 @@
+/* Attributes of OTLP: a key, a value and a unit each; interned by these. */
+#include "encode/otlp.h"
+
+#include "base/utf8.h"
+
+#define NONE UINT32_MAX
+
+/* ---- values ------------------------------------------------------------------------------------- */
+
+void pd_otlp_put_text(pd_writer *w, pd_buffer *buffer, pd_bytes text)
+{
+    pd_write_bytes(w, buffer, PD_OTLP_ANY_VALUE_STRING_VALUE, text.ptr, text.len);
+}
+
+void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number)
+{
+    pd_write_varint_always(w, buffer, PD_OTLP_ANY_VALUE_INT_VALUE, (uint64_t)number);
+}
+
+void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
+                      pd_buffer *value, pd_buffer *message)
+{
+    message->len = 0;
+    pd_write_bytes(w, message, PD_OTLP_KEY_VALUE_KEY, key.ptr, key.len);
+    pd_write_part(w, message, PD_OTLP_KEY_VALUE_VALUE, value);
+    pd_write_part(w, buffer, number, message);
+}
+
+/* ---- attributes --------------------------------------------------------------------------------- */
+
+uint32_t pd_otlp_attribute(pd_otlp *o, uint32_t key, uint32_t unit)
+{
+    pd_buffer *whole = &o->message;
+    whole->len = 0;
+    pd_write_varint(&o->writer, whole, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, key);
+    pd_write_part(&o->writer, whole, PD_OTLP_ATTRIBUTE_VALUE, &o->value);
+    pd_write_varint(&o->writer, whole, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, unit);
+    pd_bytes content = {whole->ptr, whole->len};
+    whole->len = 0;
+    if (!content.ptr || o->writer.status)
+        return 0;
+    return pd_otlp_entry(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, content,
+                         pd_key_of_bytes(content.ptr, content.len, 0));
+}
+
+uint32_t pd_otlp_true(pd_otlp *o, const char *key)
+{
+    pd_write_varint_always(&o->writer, &o->value, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
+    return pd_otlp_attribute(o, pd_otlp_literal(o, key), 0);
+}
+
+uint32_t pd_otlp_text_attribute(pd_otlp *o, const char *key, uint32_t string)
+{
+    pd_otlp_put_text(&o->writer, &o->value, pd_otlp_text(o, string));
+    return pd_otlp_attribute(o, pd_otlp_literal(o, key), 0);
+}
+
+static uint32_t owned_attribute(pd_otlp *o, uint32_t attribute)
+{
+    const pd_model_attribute *a = &o->model->attributes[attribute - 1];
+    uint32_t key = pd_otlp_string(o, a->key);
+    pd_write_raw(&o->writer, &o->value, o->model->attribute_values.ptr + a->off, a->len);
+    return pd_otlp_attribute(o, key, pd_otlp_string(o, a->unit));
+}
+
+bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_t owner)
+{
+    const pd_model_owned_list *owned = &o->model->owned[kind];
+    size_t *at = &o->cursors[kind];
+    bool has_some = false;
+    if (kind == PD_OWNER_TYPE)
+        *at = 0;
+    for (; *at < owned->len && (owned->list[*at].owner <= owner || kind == PD_OWNER_TYPE); ++*at) {
+        if (owned->list[*at].owner != owner)
+            continue;
+        pd_write_element(&o->writer, list, owned_attribute(o, owned->list[*at].attribute));
+        has_some = true;
+    }
+    return has_some;
+}
+
+/* ---- labels ------------------------------------------------------------------------------------- */
+
+/* The value of a number whose unit is not that of its attribute. */
+static void put_measure(pd_otlp *o, const pd_model_label *l)
+{
+    pd_writer *w = &o->writer;
+    pd_buffer pairs = {0};
+    const uint32_t members = PD_OTLP_KEY_VALUE_LIST_VALUES;
+    pd_otlp_put_number(w, &o->member, l->num);
+    pd_otlp_put_pair(w, &pairs, members, pd_bytes_of("value"), &o->member, &o->message);
+    pd_otlp_put_text(w, &o->member, pd_otlp_text(o, l->num_unit));
+    pd_otlp_put_pair(w, &pairs, members, pd_bytes_of("unit"), &o->member, &o->message);
+    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_KVLIST_VALUE, &pairs);
+    pd_buffer_release(w->mem, &pairs);
+}
+
+static void put_label(pd_otlp *o, const pd_model_label *l, uint32_t unit)
+{
+    if (l->str)
+        pd_otlp_put_text(&o->writer, &o->value, pd_otlp_text(o, l->str));
+    else if (l->num_unit == unit)
+        pd_otlp_put_number(&o->writer, &o->value, l->num);
+    else
+        put_measure(o, l);
+}
+
+/* The unit of the first number among the labels from this one on. */
+static uint32_t unit_from(const pd_otlp *o, uint32_t label)
+{
+    for (; label != NONE; label = o->picks[label].next)
+        if (!o->picks[label].label.str)
+            return o->picks[label].label.num_unit;
+    return 0;
+}
+
+/* The attribute of all labels with one key: a value, or an array in the order of the labels. */
+static uint32_t attribute_of(pd_otlp *o, uint32_t first)
+{
+    pd_writer *w = &o->writer;
+    uint32_t unit = unit_from(o, first);
+    bool is_array = o->picks[first].next != NONE;
+    for (uint32_t at = first; at != NONE; at = o->picks[at].next) {
+        put_label(o, &o->picks[at].label, unit);
+        if (is_array)
+            pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+    }
+    if (is_array)
+        pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
+    uint32_t key = pd_otlp_string(o, o->picks[first].label.key);
+    return pd_otlp_attribute(o, key, pd_otlp_string(o, unit));
+}
+
+/* The bytes of an id of a link in hexadecimal. Returns false if the text is none. */
+static bool read_hex(pd_bytes text, uint8_t *id, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < text.len && text.len == 2 * size; i++) {
+        const char *digit = memchr(digits, text.ptr[i], sizeof digits - 1);
+        if (!digit)
+            return false;
+        id[i / 2] = (uint8_t)(id[i / 2] << 4 | (digit - digits));
+    }
+    return text.len == 2 * size;
+}
+
+/* Moves an id of a link from the labels to the link in o->content: the last label with this key. */
+static void take_id(pd_otlp *o, const char *name, uint32_t field, size_t size)
+{
+    enum { MOST = 16 };
+    uint8_t id[MOST] = {0};
+    size_t n = o->picks_len;
+    pd_bytes key = pd_bytes_of(name);
+    while (n && !pd_bytes_equal(pd_otlp_text(o, o->picks[n - 1].label.key), key))
+        n--;
+    if (!n || !read_hex(pd_otlp_text(o, o->picks[n - 1].label.str), id, size))
+        return;
+    pd_write_bytes(&o->writer, &o->content, field, id, size);
+    memmove(&o->picks[n - 1], &o->picks[n], (o->picks_len-- - n) * sizeof *o->picks);
+}
+
+/* The index of the link that the labels have, which are then without it. */
+static uint32_t take_link(pd_otlp *o)
+{
+    enum { TRACE = 16, SPAN = 8 };
+    take_id(o, "trace_id", PD_OTLP_LINK_TRACE_ID, TRACE);
+    take_id(o, "span_id", PD_OTLP_LINK_SPAN_ID, SPAN);
+    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_LINK_TABLE);
+}
+
+static void read_labels(pd_otlp *o, pd_bytes labels)
+{
+    pd_writer *w = &o->writer;
+    pd_model_label label;
+    for (o->picks_len = 0; pd_model_next_label(&labels, &label); o->picks_len++) {
+        if (!w->status)
+            w->status = PD_GROW(w->mem, o->picks, o->picks_len + 1, w->err);
+        if (w->status)
+            return;
+        o->picks[o->picks_len].label = label;
+    }
+}
+
+/* Chains the labels of the set by their keys. */
+static void chain_labels(pd_otlp *o)
+{
+    pd_keymap_clear(&o->label_keys);
+    for (uint32_t n = 0; n < o->picks_len; n++) {
+        bool is_new;
+        uint64_t word = pd_otlp_string(o, o->picks[n].label.key);
+        uint32_t key =
+            pd_write_key(&o->writer, &o->label_keys, pd_key_of_words(&word, 1, 0), &is_new);
+        if (o->writer.status)
+            return;
+        o->picks[n].next = NONE;
+        if (is_new)
+            o->picks[key].first = n;
+        else
+            o->picks[o->picks[key].last].next = n;
+        o->picks[key].last = n;
+    }
+}
+
+/* Appends the fields of the set to set_bytes. `own` is attributes besides, and is emptied. */
+static pd_otlp_set make_set(pd_otlp *o, pd_bytes labels, pd_buffer *own)
+{
+    pd_writer *w = &o->writer;
+    pd_otlp_set set = {.off = o->set_bytes.len};
+    read_labels(o, labels);
+    uint32_t link = o->origin && !w->status ? take_link(o) : 0;
+    chain_labels(o);
+    for (uint32_t key = 0; key < o->label_keys.len && !w->status; key++)
+        pd_write_element(w, own, attribute_of(o, o->picks[key].first));
+    if (own->len)
+        pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, own);
+    pd_write_varint(w, &o->set_bytes, PD_OTLP_SAMPLE_LINK_INDEX, link);
+    set.len = o->set_bytes.len - set.off;
+    return set;
+}
+
+pd_bytes pd_otlp_labels(pd_otlp *o, uint64_t sample, pd_bytes labels)
+{
+    pd_writer *w = &o->writer;
+    bool is_new, has_own = pd_otlp_put_owned(o, &o->head, PD_OWNER_SAMPLE, sample);
+    if (!labels.len && !has_own)
+        return (pd_bytes){0};
+    if (!w->status)
+        w->status = PD_GROW(w->mem, o->set_list, o->sets.len + 1, w->err);
+    pd_key own = has_own ? pd_key_of_bytes(o->head.ptr, o->head.len, 0) : (pd_key){0, 0};
+    pd_key content = pd_key_of_bytes(labels.ptr, labels.len, own.lo);
+    uint32_t number = pd_write_key(w, &o->sets, content, &is_new);
+    if (is_new)
+        o->set_list[number] = make_set(o, labels, &o->head);
+    o->head.len = 0;
+    if (w->status)
+        return (pd_bytes){0};
+    return (pd_bytes){o->set_bytes.ptr + o->set_list[number].off, o->set_list[number].len};
+}
+
+/* ---- build ids ---------------------------------------------------------------------------------- */
+
+static bool is_base64url(uint8_t byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
+}
+
+/* A build id of Go has parts of base64url with slashes between them. Every other build id has the name
+ * of GNU's: what pprof has in this place is nearly always one. */
+const char *pd_otlp_build_id_key(pd_bytes build_id)
+{
+    bool was_slash = true;
+    size_t slashes = 0;
+    for (size_t i = 0; i < build_id.len; i++) {
+        bool is_slash = build_id.ptr[i] == '/';
+        if (is_slash ? was_slash : !is_base64url(build_id.ptr[i]))
+            return "process.executable.build_id.gnu";
+        slashes += is_slash;
+        was_slash = is_slash;
+    }
+    return slashes && !was_slash ? "process.executable.build_id.go"
+                                 : "process.executable.build_id.gnu";
+}

@@ -1,0 +1,54 @@
+/* Copies samples of a parsed profile into a model.
+ *
+ * A sample that is written is decoded once more. What it refers to (locations, their lines and
+ * functions, mappings, strings) is added to the model at its first use; its ids are kept by index, so
+ * each is interned once. Several transfers may fill one model, which joins what is equal. If another
+ * profile has a mapping at another place, the addresses in it are moved to the place in the model. */
+#ifndef PD_MODEL_TRANSFER_H
+#define PD_MODEL_TRANSFER_H
+
+#include "model/model.h"
+#include "profile/tables.h"
+
+/* Adds what a profile has that pprof has no place for: the attributes of a request (otlp/origin.c). `entry` is for a
+ * mapping or a location that got this id, by its index in the tables; `labels` for the sample at this offset,
+ * after its labels. */
+typedef struct pd_transfer_more {
+    void *cookie;
+    void (*entry)(void *cookie, pd_model *model, pd_model_owner kind, uint32_t index, uint32_t id);
+    void (*labels)(void *cookie, pd_model *model, uint64_t origin);
+} pd_transfer_more;
+
+typedef struct pd_transfer {
+    const pd_tables *tables;
+    pd_model *model;
+    const pd_transfer_more *more; /* or NULL; borrowed */
+    /* Output ids by index in the tables; of strings plus one, of locations encoded. 0: not added yet.
+     * ids[] is all of them. */
+    union {
+        struct {
+            uint32_t *strings, *functions, *mappings, *locations;
+        };
+        uint32_t *ids[4];
+    };
+    size_t caps[4];
+} pd_transfer; /* zero it to begin */
+
+/* Begins to copy from these sealed tables to a model that has begun. Borrows both. Set `more` after it. */
+pprofdelta_status pd_transfer_begin(pd_transfer *transfer, pd_mem *mem, const pd_tables *tables,
+                                    pd_model *model, pprofdelta_error *err);
+
+uint32_t pd_transfer_string(pd_transfer *transfer, uint32_t index);
+uint32_t pd_transfer_mapping(pd_transfer *transfer, uint32_t index);
+
+/* Makes the addresses of the output those of this profile: mappings that another transfer adds
+ * begin where this profile has them. */
+void pd_transfer_expect_mappings(pd_transfer *transfer);
+
+/* Adds the sample whose record is at the offset `origin` of the profile, with these values, in
+ * the output's order of columns. The record was checked by the second pass. */
+void pd_transfer_sample(pd_transfer *transfer, uint64_t origin, const int64_t *values);
+
+void pd_transfer_release(pd_transfer *transfer, pd_mem *mem);
+
+#endif

@@ -1,0 +1,203 @@
+/* The model: whichever allocation fails, it goes on with what it has; a copy has the same samples, each with its
+ * addresses moved to where the other model has the mapping; what an encoder reads is what was added. */
+#include "../support/test.h"
+
+#include "model/copy.h"
+#include "run.h"
+
+enum { SAMPLES = 40 };
+
+static pd_bytes name_of(char *text, const char *what, unsigned n)
+{
+    sprintf(text, "%s %u", what, n);
+    return pd_bytes_of(text);
+}
+
+static pd_key key_of(uint64_t n)
+{
+    uint64_t words[] = {n};
+    return pd_key_of_words(words, 1, 0);
+}
+
+/* Where mapping n begins, before it is moved. */
+static uint64_t start_of(unsigned n)
+{
+    return UINT64_C(4096) * (n + 1);
+}
+
+/* Mapping n is moved by `shift`. */
+static uint32_t add_mapping(pd_model *m, unsigned n, uint64_t shift)
+{
+    char text[32];
+    pd_model_mapping mapping = {.start = start_of(n) + shift,
+                                .limit = start_of(n + 1) + shift,
+                                .filename = pd_model_string(m, name_of(text, "file", n))};
+    return pd_model_add_mapping(m, key_of(1000 + n), &mapping);
+}
+
+static uint32_t add_location(pd_model *m, unsigned n, uint64_t shift)
+{
+    char text[32];
+    uint32_t known = pd_model_find_location(m, key_of(n));
+    if (known)
+        return known;
+    for (unsigned line = 0; line < n % 3; line++) {
+        pd_model_function f = {.name = pd_model_string(m, name_of(text, "function", n + line)),
+                               .start_line = n};
+        pd_model_add_line(m, pd_model_add_function(m, &f), line, 0);
+    }
+    uint32_t mapping = add_mapping(m, n % 4, shift);
+    return pd_model_add_location(m, key_of(n), mapping, start_of(n % 4) + shift + n, n % 5 == 0);
+}
+
+/* Sample n has n % 7 locations, n % 3 labels and the value n. */
+static void add_sample(pd_model *m, unsigned n, uint64_t shift)
+{
+    char text[32];
+    uint8_t *at = n % 7 ? pd_model_stack(m, n % 7) : NULL;
+    for (unsigned i = 0; at && i < n % 7; i++)
+        at = pd_model_stack_put(at, pd_encode_id(add_location(m, n + i * i, shift)));
+    if (at)
+        pd_model_stack_end(m, at);
+    for (unsigned i = 0; i < n % 3; i++) {
+        uint32_t key = pd_model_string(m, name_of(text, "key", i));
+        pd_model_add_label(m, key, i ? 0 : key, i ? -(int64_t)n : 0, 0);
+    }
+    pd_model_add_sample(m, (const int64_t[]){n});
+}
+
+/* Does a sample say what add_sample has said? `shift` is where the mappings of this model are. */
+static bool is_right(const pd_model *m, pd_model_sample *s, unsigned n, uint64_t shift)
+{
+    uint32_t location;
+    pd_model_label label;
+    unsigned i = 0;
+    for (; pd_model_next_location(&s->stack, &location); i++) {
+        const pd_model_location *l = &m->locations[location - 1];
+        unsigned of = n + i * i;
+        size_t lines = l->lines_end - pd_model_lines_begin(m, location);
+        if (l->address != start_of(of % 4) + shift + of || lines != of % 3 ||
+            l->is_folded != (of % 5 == 0) ||
+            m->mappings[l->mapping - 1].start != start_of(of % 4) + shift)
+            return false;
+    }
+    if (i != n % 7)
+        return false;
+    for (i = 0; pd_model_next_label(&s->labels, &label); i++)
+        if ((label.str != 0) != (i == 0) || label.num != (i ? -(int64_t)n : 0))
+            return false;
+    return i == n % 3;
+}
+
+static void begin(pd_model *m, pd_mem *mem)
+{
+    pd_model_begin(m, mem, NULL);
+    pd_model_add_type(m, pd_model_string(m, pd_bytes_of("type")), 0);
+}
+
+TEST(what_was_added_is_read)
+{
+    pd_model m = {.samples = 0};
+    pd_model_sample s;
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, UINT64_MAX);
+    begin(&m, &mem);
+    for (unsigned n = 0; n < SAMPLES; n++)
+        add_sample(&m, n, 0);
+    size_t at = m.samples_off;
+    for (unsigned n = 0; n < SAMPLES; n++)
+        CHECK(pd_model_next_sample(&m, &at, &s) && s.values[0] == n && is_right(&m, &s, n, 0));
+    CHECK(!pd_model_next_sample(&m, &at, &s) && m.samples == SAMPLES && m.has_zeros);
+    pd_model_release(&m, &mem);
+    CHECK(!mem.used);
+}
+
+TEST(labels_are_dropped_from_the_front)
+{
+    for (size_t dropped = 0; dropped <= 5; dropped++) {
+        pd_model m = {.samples = 0};
+        pd_model_sample s;
+        pd_model_label label = {.num = 0};
+        pd_mem mem;
+        pd_mem_init(&mem, NULL, UINT64_MAX);
+        begin(&m, &mem);
+        for (int64_t i = 0; i < 4; i++)
+            pd_model_add_label(&m, 1, 0, i << (8 * i), 0);
+        pd_model_drop_labels(&m, dropped);
+        pd_model_add_sample(&m, (const int64_t[]){1});
+        size_t at = m.samples_off, left = dropped < 4 ? 4 - dropped : 0;
+        CHECK(pd_model_next_sample(&m, &at, &s) && m.labels_len == left);
+        for (size_t i = 4 - left; i < 4; i++)
+            CHECK(pd_model_next_label(&s.labels, &label) && label.num == (int64_t)i << (8 * i));
+        CHECK(!pd_model_next_label(&s.labels, &label));
+        pd_model_release(&m, &mem);
+    }
+}
+
+/* The other model has the mappings somewhere else, since it knew them before. */
+TEST(a_copy_has_the_samples_and_only_what_they_use)
+{
+    pd_model from = {.samples = 0}, to = {.samples = 0};
+    pd_model_copy copy = {.from = NULL};
+    pd_model_sample s;
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, UINT64_MAX);
+    pd_model_begin(&from, &mem, NULL); /* without types */
+    size_t origins[SAMPLES];
+    for (unsigned n = 0; n < SAMPLES; n++) {
+        origins[n] = from.encoded.len;
+        add_sample(&from, n, 0);
+    }
+    begin(&to, &mem);
+    for (unsigned n = 0; n < 4; n++)
+        pd_model_expect_mapping(&to, key_of(1000 + n), start_of(n) + 0x10000);
+    CHECK(!pd_model_copy_begin(&copy, &mem, &from, &to, NULL));
+    for (unsigned n = 1; n < SAMPLES; n += 13) {
+        pd_model_copy_sample(&copy, origins[n]);
+        pd_model_add_sample(&to, (const int64_t[]){n});
+    }
+    size_t at = to.samples_off;
+    for (unsigned n = 1; n < SAMPLES; n += 13)
+        CHECK(pd_model_next_sample(&to, &at, &s) && s.values[0] == n &&
+              is_right(&to, &s, n, 0x10000));
+    CHECK(!pd_model_next_sample(&to, &at, &s) && to.location_keys.len < from.location_keys.len);
+    pd_model_copy_release(&copy, &mem);
+    pd_model_release(&from, &mem);
+    pd_model_release(&to, &mem);
+    CHECK(!mem.used);
+}
+
+/* The sample under way is lost, or is there; all others are there. */
+TEST(whichever_allocation_fails_the_model_goes_on)
+{
+    for (size_t nth = 1, is_done = 0; !is_done; nth++) {
+        tracker t = {.fail_at = nth, .is_alone = true};
+        pprofdelta_allocator allocator = tracker_allocator(&t);
+        pd_mem mem;
+        pd_model m = {.samples = 0};
+        pd_model_sample s;
+        unsigned added[SAMPLES], len = 0;
+        pd_mem_init(&mem, &allocator, UINT64_MAX);
+        pd_model_begin(&m, &mem, NULL);
+        for (unsigned n = 0; n < SAMPLES; n++) {
+            if (!len)
+                pd_model_begin(&m, &mem, NULL);
+            else
+                pd_model_go_on(&m, &mem, NULL);
+            add_sample(&m, n, 0);
+            if (!m.writer.status)
+                added[len++] = n;
+        }
+        is_done = t.calls < nth;
+        CHECK_MSG(len >= SAMPLES - 1, "%zu: %u", nth, len);
+        size_t at = m.samples_off;
+        for (unsigned i = 0; i < len; i++)
+            CHECK_MSG(pd_model_next_sample(&m, &at, &s) && is_right(&m, &s, added[i], 0),
+                      "allocation %zu, sample %u", nth, added[i]);
+        CHECK(!pd_model_next_sample(&m, &at, &s));
+        pd_model_release(&m, &mem);
+        CHECK(!t.live);
+    }
+}
+
+TEST_MAIN()
