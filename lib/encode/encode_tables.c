@@ -21,7 +21,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Rows of a table: distinct ids, and what each is made of: an index in the model, or where the places of a stack end. */
+/* Rows of a table: distinct ids, and what each is made of: an index in the model, or where a stack's places end. */
 typedef struct row_set {
     pd_keymap keys;
     size_t *of;

@@ -34,7 +34,7 @@ typedef struct pd_transfer {
     size_t caps[4];
 } pd_transfer; /* zero it to begin */
 
-/* Begins to copy from these sealed tables to a model that has begun. Borrows both. Set `more` after it. */
+/* Begins to copy from these sealed tables to a model that has begun. Borrows both. Sets `more` to NULL. */
 pprofdelta_status pd_transfer_begin(pd_transfer *transfer, pd_mem *mem, const pd_tables *tables,
                                     pd_model *model, pprofdelta_error *err);
 

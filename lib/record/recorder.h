@@ -2,7 +2,7 @@
  *
  *     record -> key -> window, stack -> arena                         (recorder_add.c)
  *     window -> verdict -> subtraction -> unsampling -> emission      (recorder_window.c)
- *     emission -> places -> compact -> compress -> sink               (recorder_write.c)
+ *     emission -> places -> model -> encode -> compress -> sink       (recorder_write.c)
  *
  * A stack is identified by its program counters. Within one process equal program counters are
  * equal places, so a stack that is not written costs a hash of its bytes: no program counter is
