@@ -210,7 +210,7 @@ int cli_take_choice(const cli_option *option, const char *value, void *chosen)
 {
     static const char *const choices[][6] = {
         [CLI_COMPRESSION] = {"gzip", "zstd", "none"},
-        [CLI_FORMAT] = {"pprof", "otlp"},
+        [CLI_FORMAT] = {PPROFDELTA_FORMAT_NAMES},
         [CLI_ON_RESET] = {"auto", "restart", "clamp", "negative", "fail"},
         [CLI_FIRST] = {"full", "zero"},
         [CLI_DEFAULT_TYPE] = {"counter", "keep"},

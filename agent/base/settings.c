@@ -64,11 +64,14 @@ static bool read_dir(pd_settings *settings, const char *dir)
 
 static bool read_format(pprofdelta_format *format)
 {
+    static const char *const names[] = {PPROFDELTA_FORMAT_NAMES};
+    const size_t len = sizeof names / sizeof *names;
     const char *text = getenv(PD_VARIABLE_FORMAT);
-    if (!text || !*text || !strcmp(text, "pprof"))
-        return true;
-    *format = PPROFDELTA_OTLP;
-    return !strcmp(text, "otlp");
+    size_t i = 0;
+    while (text && *text && i < len && strcmp(text, names[i]) != 0)
+        i++;
+    *format = (pprofdelta_format)i;
+    return i < len;
 }
 
 enum { ATTRIBUTES_MAX = 256 };
@@ -213,7 +216,7 @@ const char *pd_settings_read(pd_settings *settings)
                                 settings->pressure_file);
     if (!read_format(&settings->format))
         return PD_VARIABLE_FORMAT;
-    settings->snapshot |= settings->format == PPROFDELTA_OTLP; /* as receivers of OTLP read it */
+    settings->snapshot |= settings->format != PPROFDELTA_PPROF; /* as receivers of OTLP read it */
     if (!read_resource(settings))
         return PD_VARIABLE_RESOURCE;
     return read_keep(settings) ? read_destination(settings) : PD_VARIABLE_KEEP;

@@ -22,7 +22,7 @@
  *     PPROFDELTA_RECORD_SAID       two digits, which become 1 in the environment of a process that
  *                                  said why it is not recorded, or which functions were not
  *                                  replaced: programs that it starts do not repeat that
- *     PPROFDELTA_RECORD_FORMAT     otlp or pprof (pprof)
+ *     PPROFDELTA_RECORD_FORMAT     as --format (pprof)
  *     PPROFDELTA_RECORD_RESOURCE   the attributes of the resource of otlp, as in OTEL_RESOURCE_ATTRIBUTES:
  *                                  KEY=VALUE,KEY=VALUE. Bytes of either may be written %XX; , = and %
  *                                  must be
@@ -69,7 +69,7 @@ typedef struct pd_settings {
 /* The end of the names of files with profiles. */
 static inline const char *pd_settings_ending(const pd_settings *settings)
 {
-    return settings->format == PPROFDELTA_OTLP ? ".otlp.gz" : ".pb.gz";
+    return settings->format != PPROFDELTA_PPROF ? ".otlp.gz" : ".pb.gz";
 }
 
 /* Reads the environment. Returns NULL, or the variable whose value is invalid. */

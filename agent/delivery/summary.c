@@ -176,7 +176,7 @@ static void add_peak(pd_fixed_text *text)
 /* Each profile in OTLP has all that is in use, so that there is nothing to add up. */
 static void send_next(bool is_one)
 {
-    bool is_otlp = pd_the_agent.settings.format == PPROFDELTA_OTLP;
+    bool is_otlp = pd_the_agent.settings.format != PPROFDELTA_PPROF;
     pd_fixed_text text = {.len = 0};
     pd_text_add(&text, "next: pprofdelta %s ", is_one ? "show" : "leaks");
     add_files(&text, !is_one);

@@ -256,7 +256,7 @@ int cli_options_parse(cli_options *options, const cli_command *command, int argc
         return code;
     if (options->first >= 0)
         library->first = (pprofdelta_first)options->first;
-    if (library->format == PPROFDELTA_OTLP) {
+    if (library->format != PPROFDELTA_PPROF) {
         cli_resource resource = cli_resource_make(&options->given);
         library->resource = resource.list;
         library->resource_len = resource.list_len;

@@ -236,13 +236,13 @@ static int make_tracker(cli_recovering *how, remains *r)
     pprofdelta_error err;
     options.symbolize = cli_dead_names_symbolize;
     options.symbolize_cookie = &r->names;
-    options.format = head->format == PPROFDELTA_OTLP ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    options.format = head->format < PPROFDELTA_TABLES ? head->format : PPROFDELTA_PPROF;
     if (head->has_account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
         options.second_gauge = PD_ACCOUNT_MAPPED;
     }
-    if (options.format == PPROFDELTA_OTLP) {
+    if (options.format != PPROFDELTA_PPROF) {
         cli_resource resource =
             cli_resource_read(head->resource, strnlen(head->resource, sizeof head->resource));
         options.resource = resource.list;
@@ -266,7 +266,7 @@ static bool is_empty(const remains *r)
 static bool name_profile(const remains *r, char path[PATH_MAX])
 {
     const size_t folder = (size_t)(r->name - r->path);
-    const char *ending = r->head->format == PPROFDELTA_OTLP ? ".otlp.gz" : ".pb.gz";
+    const char *ending = r->head->format != PPROFDELTA_PPROF ? ".otlp.gz" : ".pb.gz";
     int stem = (int)(strstr(r->name, PD_REMAINS_ENDING) - r->path);
     const uint64_t most = 999999999;
     uint64_t number =

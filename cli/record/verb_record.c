@@ -216,7 +216,7 @@ static int check_options(const record_options *options)
         return cli_usage("--rate is %" PRIu64 " at most", PD_RATE_MAX);
     if (options->keep && options->to)
         return cli_usage("--keep deletes files, and --to writes none");
-    if (options->given.list_len && options->format != PPROFDELTA_OTLP)
+    if (options->given.list_len && options->format == PPROFDELTA_PPROF)
         return cli_usage("--resource needs --format=otlp, which is missing");
     return CLI_DONE;
 }
@@ -349,7 +349,7 @@ static bool set_preload(const char *agent)
 static int make_resource(const record_options *o, char **text)
 {
     *text = NULL;
-    if (o->format != PPROFDELTA_OTLP)
+    if (o->format == PPROFDELTA_PPROF)
         return CLI_DONE;
     cli_resource resource = cli_resource_make(&o->given);
     *text = cli_resource_text(&resource);
@@ -362,6 +362,7 @@ static int make_resource(const record_options *o, char **text)
 /* dir: empty for none. */
 static int set_environment(const record_options *o, const char *agent, const char *dir)
 {
+    static const char *const format_names[] = {PPROFDELTA_FORMAT_NAMES};
     char *resource = NULL;
     if (strpbrk(agent, " :"))
         return cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD",
@@ -383,7 +384,7 @@ static int set_environment(const record_options *o, const char *agent, const cha
                            o->is_share ? "%" : "") &&
           cli_set_variable(PD_VARIABLE_SIGNAL, o->signal >= 0, "%d", o->signal) &&
           cli_set_variable(PD_VARIABLE_PID, true, "%ld", (long)getpid()) && set_keep(o) &&
-          cli_set_variable(PD_VARIABLE_FORMAT, resource, "otlp") &&
+          cli_set_variable(PD_VARIABLE_FORMAT, resource, "%s", format_names[o->format]) &&
           cli_set_variable(PD_VARIABLE_RESOURCE, resource, "%s", resource) && set_preload(agent)))
         code = cli_system_error("the environment", "set", ENOMEM);
     return code;

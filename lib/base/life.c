@@ -75,6 +75,9 @@ pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, pprofdelta_error *e
 pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
                                 pprofdelta_error *err)
 {
+    *written = 0;
+    if (!bytes.len) /* a request without samples */
+        return PPROFDELTA_OK;
     if (sink->write(sink->cookie, bytes.ptr, bytes.len) != 0)
         return PD_FAIL(err, PPROFDELTA_E_SINK, PPROFDELTA_STAGE_WRITE, NULL,
                        "the output of %zu bytes was refused", bytes.len);
@@ -137,8 +140,14 @@ pprofdelta_status pd_life_commit(pd_life *life, pprofdelta_error *err)
                                   ? "no window is under way: begin one first"
                                   : "the window was not written, or its last write failed: write "
                                     "it or abandon it");
+    bool was_empty = !life->is_handed_out;
+    if (was_empty)
+        life->series.last = life->window;
     end(life);
-    pd_series_commit(&life->series);
+    if (was_empty)
+        pd_series_end_open(&life->series);
+    else
+        pd_series_commit(&life->series);
     return PPROFDELTA_OK;
 }
 

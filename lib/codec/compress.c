@@ -94,7 +94,7 @@ uint64_t pd_compressor_own(const pd_compressor *c)
 pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, pd_bytes *out,
                                     pprofdelta_error *err)
 {
-    if (c->compression == PPROFDELTA_PLAIN) {
+    if (c->compression == PPROFDELTA_PLAIN || !in.len) {
         *out = in;
         return PPROFDELTA_OK;
     }

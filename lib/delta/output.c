@@ -206,7 +206,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err)
 {
     bool saves_memory = pd->mem.is_tight || profile.len > PD_LARGE || pd_gives_back(pd);
-    if (pd->compressor.compression == PPROFDELTA_PLAIN) {
+    if (pd->compressor.compression == PPROFDELTA_PLAIN || !profile.len) {
         pd->encoded = profile;
         return PPROFDELTA_OK;
     }
@@ -258,7 +258,7 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofd
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     if (pd_encoder_makes_tables(&pd->encoder))
         pd_encoder_sums(&pd->encoder, pd->model.types_len, written);
-    else
+    else if (pd->encoded.len)
         PD_TRY(read_back(pd, written, err));
     for (size_t i = 0; i < cur->columns.len; i++) {
         size_t slot = cur->columns.slot[i];

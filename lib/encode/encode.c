@@ -14,6 +14,8 @@ pprofdelta_status pd_encode(pd_encoder *e, pd_model *m, const pd_model_header *h
         *out = (pd_bytes){(const uint8_t *)&e->tables, (size_t)size};
         break;
     case PPROFDELTA_OTLP:
+    case PPROFDELTA_OTLP_PARCA:
+    case PPROFDELTA_OTLP_PLAIN:
         PD_TRY(pd_encode_otlp(e, m, h));
         *out = (pd_bytes){e->out.ptr, e->out.len};
         break;
@@ -76,7 +78,7 @@ pprofdelta_status pd_encode_resource(pprofdelta_format format,
         if (!strcmp(attributes[i].key, "target"))
             pd_write_raw(&w, out, pd_bytes_of(attributes[i].value).ptr,
                          pd_bytes_of(attributes[i].value).len);
-    for (size_t i = 0; i < len && !w.status && format == PPROFDELTA_OTLP; i++) {
+    for (size_t i = 0; i < len && !w.status && pd_format_is_otlp(format); i++) {
         if (same_key(attributes, len, i, false) != i)
             continue;
         const char *counts = attributes[same_key(attributes, len, i, true)].value;

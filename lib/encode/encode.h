@@ -2,7 +2,8 @@
  *
  *     encode.c           which encoder, and its resource
  *     encode_pprof.c     completes the bytes that the model has
- *     encode_otlp.c      one Profile for each value type, and one dictionary; attributes.c has its attributes
+ *     encode_otlp.c      one Profile for each value type, and one dictionary; otlp_attributes.c has its attributes,
+ *                        otlp_name.c what receivers call it
  *     encode_tables.c    Arrow tables, with the columns of arrow.c */
 #ifndef PD_ENCODE_ENCODE_H
 #define PD_ENCODE_ENCODE_H
@@ -16,7 +17,6 @@ typedef struct pd_encode_origin {
     pd_bytes resource, scope; /* their content; the scope without the writer's own attributes */
     pd_bytes resource_url, scope_url;
     bool has_scope;
-    bool has_order; /* the scope has the order of the types */
 } pd_encode_origin;
 
 typedef struct pd_encoder {
@@ -43,13 +43,19 @@ static inline bool pd_encoder_makes_tables(const pd_encoder *encoder)
     return encoder->format == PPROFDELTA_TABLES;
 }
 
+/* Is it one of the formats of OTLP? */
+static inline bool pd_format_is_otlp(pprofdelta_format format)
+{
+    return format != PPROFDELTA_PPROF && format != PPROFDELTA_TABLES;
+}
+
 /* Can a profile have the attributes that requests have? */
 static inline bool pd_encoder_has_attributes(const pd_encoder *encoder)
 {
-    return encoder->format == PPROFDELTA_OTLP;
+    return pd_format_is_otlp(encoder->format);
 }
 
-/* Encodes the model. *out is valid until the model begins anew, or the next call. Tables: ptr is a
+/* Encodes the model. *out is empty for a request without samples, which is not sent; it is valid until the model begins anew, or the next call. Tables: ptr is a
  * pprofdelta_tables, and len counts all its bytes. They are released by the next call, or by who moves them; a model
  * can be encoded as tables again. */
 pprofdelta_status pd_encode(pd_encoder *encoder, pd_model *model, const pd_model_header *header,

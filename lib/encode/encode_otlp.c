@@ -54,6 +54,15 @@ uint32_t pd_otlp_literal(pd_otlp *o, const char *text)
     return add_text(o, pd_bytes_of(text));
 }
 
+/* The name of the profile, which may be a string of the model. */
+static pd_bytes name_of(pd_otlp *o)
+{
+    if (o->writer.status || pd_utf8_is_valid(o->name))
+        return o->name;
+    o->writer.status = pd_utf8_repair(o->name, o->writer.mem, &o->repaired, o->writer.err);
+    return (pd_bytes){o->repaired.ptr, o->repaired.len};
+}
+
 static uint32_t function_index(pd_otlp *o, uint32_t function)
 {
     if (!function || o->functions[function])
@@ -199,9 +208,15 @@ static void add_sample(pd_otlp *o, uint64_t number, const pd_model_sample *s)
 
 /* ---- profiles ----------------------------------------------------------------------------------- */
 
+static bool is_plain(const pd_otlp *o)
+{
+    return o->format == PPROFDELTA_OTLP_PLAIN;
+}
+
 /* The time of an OTLP profile is the beginning of its window, that of a pprof profile is the end, where 0 is
- * not known. A window that begins before 1970 is cut there. One that begins in 1970 has its time, too, although
- * it is 0: without the field, it is not known. */
+ * not known. But receivers keep profiles by that time, and refuse one that is long ago; a window that had to wait
+ * begins long ago and ends now. So the end is written, unless the format is plain. A window that begins before 1970
+ * is cut there. One that begins in 1970 has its time, too, although it is 0: without the field, it is not known. */
 static void put_times(pd_otlp *o, const pd_model_header *h)
 {
     uint64_t time = h->time_nanos > 0 ? (uint64_t)h->time_nanos : 0;
@@ -209,15 +224,40 @@ static void put_times(pd_otlp *o, const pd_model_header *h)
     if (time && duration > time)
         duration = time;
     if (time)
-        pd_write_fixed64(&o->writer, &o->common, PD_OTLP_PROFILE_TIME_UNIX_NANO, time - duration);
+        pd_write_fixed64(&o->writer, &o->common, PD_OTLP_PROFILE_TIME_UNIX_NANO,
+                         is_plain(o) ? time - duration : time);
     pd_write_varint(&o->writer, &o->common, PD_OTLP_PROFILE_DURATION_NANO, duration);
 }
 
+/* type is the index of a string, and unit is a string of the model. */
 static void put_value_type(pd_otlp *o, pd_buffer *to, uint32_t field, uint32_t type, uint32_t unit)
 {
-    uint32_t index = pd_otlp_string(o, type);
-    PD_WRITE_VARINTS(&o->writer, &o->message, PD_VALUE_TYPE_TYPE, index, pd_otlp_string(o, unit));
+    PD_WRITE_VARINTS(&o->writer, &o->message, PD_VALUE_TYPE_TYPE, type, pd_otlp_string(o, unit));
     pd_write_part(&o->writer, to, field, &o->message);
+}
+
+/* Does the format name the period type for the profile, which it must have then, and a period? */
+static bool names_period(const pd_otlp *o, const pd_model_header *h)
+{
+    return o->format == PPROFDELTA_OTLP || (!is_plain(o) && !h->has_period_type);
+}
+
+static int64_t written_period(const pd_otlp *o, const pd_model_header *h)
+{
+    return is_plain(o) || h->period > 0 ? h->period : names_period(o, h);
+}
+
+static void put_period(pd_otlp *o, const pd_model_header *h)
+{
+    uint32_t unit = h->has_period_type ? h->period_unit : o->model->types[0].unit;
+    if (names_period(o, h))
+        put_value_type(o, &o->common, PD_OTLP_PROFILE_PERIOD_TYPE, add_text(o, name_of(o)),
+                       unit);
+    else if (h->has_period_type)
+        put_value_type(o, &o->common, PD_OTLP_PROFILE_PERIOD_TYPE,
+                       pd_otlp_string(o, h->period_type), unit);
+    pd_write_varint(&o->writer, &o->common, PD_OTLP_PROFILE_PERIOD,
+                    (uint64_t)written_period(o, h));
 }
 
 /* The attribute of all comments: an array, in their order. */
@@ -242,9 +282,7 @@ static void put_common(pd_otlp *o, const pd_model_header *h)
                  {"pprof.profile.doc_url", h->doc_url}};
     pd_writer *w = &o->writer;
     put_times(o, h);
-    if (h->has_period_type)
-        put_value_type(o, &o->common, PD_OTLP_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
-    pd_write_varint(w, &o->common, PD_OTLP_PROFILE_PERIOD, (uint64_t)h->period);
+    put_period(o, h);
     if (o->model->comments_len)
         pd_write_element(w, &o->common_list, comment_attribute(o));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -327,17 +365,65 @@ static size_t optional_size(pd_bytes content)
     return content.len ? field_size(content.len) : 0;
 }
 
-/* The order in which the types are. */
-static void put_order(pd_otlp *o)
+/* Adds a string to the array that is being made in o->list, and ends the array, which is in o->value then. */
+static void add_element(pd_otlp *o, uint32_t string)
+{
+    pd_otlp_put_text(&o->writer, &o->value, pd_otlp_text(o, string));
+    pd_write_part(&o->writer, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+}
+
+static void end_array(pd_otlp *o)
+{
+    pd_write_part(&o->writer, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
+}
+
+/* Adds what is in o->value to the list, a KeyValueList. */
+static void add_member(pd_otlp *o, pd_buffer *list, const char *key)
+{
+    pd_otlp_put_pair(&o->writer, list, PD_OTLP_KEY_VALUE_LIST_VALUES, pd_bytes_of(key), &o->value,
+                     &o->message);
+}
+
+static bool lacks_type(const pd_otlp *o)
+{
+    bool lacks = false;
+    for (size_t i = 0; i < o->model->types_len; i++)
+        lacks |= !o->samples[i].len;
+    return lacks;
+}
+
+/* What a reader needs to have the profile again: see otlp.h. */
+static void make_members(pd_otlp *o, const pd_model_header *h, pd_buffer *list)
 {
     pd_writer *w = &o->writer;
-    for (size_t i = 0; i < o->model->types_len; i++) {
-        pd_otlp_put_number(w, &o->value, (int64_t)i);
-        pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+    if (!is_plain(o) && h->time_nanos > 0) {
+        pd_write_varint_always(w, &o->value, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
+        add_member(o, list, "time_is_end");
     }
-    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
-    pd_otlp_put_pair(w, &o->content, PD_OTLP_SCOPE_ATTRIBUTES,
-                     pd_bytes_of("pprof.scope.sample_type_order"), &o->value, &o->message);
+    if (names_period(o, h)) {
+        if (h->has_period_type) {
+            add_element(o, h->period_type);
+            add_element(o, h->period_unit);
+        }
+        end_array(o);
+        add_member(o, list, "period_type");
+    }
+    if (written_period(o, h) != h->period) {
+        pd_otlp_put_number(w, &o->value, h->period);
+        add_member(o, list, "period");
+    }
+    if (h->default_sample_type && !is_plain(o)) {
+        pd_otlp_put_text(w, &o->value, pd_otlp_text(o, h->default_sample_type));
+        add_member(o, list, "default_sample_type");
+    }
+    if (lacks_type(o)) {
+        for (size_t i = 0; i < o->model->types_len; i++) {
+            add_element(o, o->model->types[i].type);
+            add_element(o, o->model->types[i].unit);
+        }
+        end_array(o);
+        add_member(o, list, "types");
+    }
 }
 
 /* The content of the scope, with what pprof has for all value types together, in o->content. */
@@ -345,24 +431,31 @@ static void make_scope(pd_otlp *o, const pd_model_header *h)
 {
     const pd_encode_origin *origin = o->origin;
     pd_writer *w = &o->writer;
-    pd_bytes name = pd_bytes_of("pprofdelta"), version = pd_bytes_of(PPROFDELTA_VERSION);
+    pd_buffer list = {NULL, 0, 0};
+    pd_bytes name = is_plain(o) ? pd_bytes_of("pprofdelta") : name_of(o),
+             version = pd_bytes_of(PPROFDELTA_VERSION);
     if (origin) {
         pd_write_raw(w, &o->content, origin->scope.ptr, origin->scope.len);
     } else {
         pd_write_bytes(w, &o->content, PD_OTLP_SCOPE_NAME, name.ptr, name.len);
         pd_write_bytes(w, &o->content, PD_OTLP_SCOPE_VERSION, version.ptr, version.len);
     }
-    if (!origin || origin->has_order)
-        put_order(o);
-    if (!h->default_sample_type)
-        return;
-    pd_otlp_put_text(w, &o->value, pd_otlp_text(o, h->default_sample_type));
-    pd_otlp_put_pair(w, &o->content, PD_OTLP_SCOPE_ATTRIBUTES,
-                     pd_bytes_of("pprof.scope.default_sample_type"), &o->value, &o->message);
+    if (is_plain(o) && h->default_sample_type) {
+        pd_otlp_put_text(w, &o->value, pd_otlp_text(o, h->default_sample_type));
+        pd_otlp_put_pair(w, &o->content, PD_OTLP_SCOPE_ATTRIBUTES,
+                         pd_bytes_of("pprof.scope.default_sample_type"), &o->value, &o->message);
+    }
+    make_members(o, h, &list);
+    if (list.len) {
+        pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_KVLIST_VALUE, &list);
+        pd_otlp_put_pair(w, &o->content, PD_OTLP_SCOPE_ATTRIBUTES, pd_bytes_of("pprofdelta"),
+                         &o->value, &o->message);
+    }
+    pd_buffer_release(w->mem, &list);
 }
 
-/* The Profiles without their samples, one after the other in o->head, and where each ends. Returns the size of the
- * fields with all of them. */
+/* The Profiles without their samples, one after the other in o->head, and where each ends, which is where it begins if
+ * it has no samples. Returns the size of the fields with all of them. */
 static size_t make_profiles(pd_otlp *o, const pd_model_header *h, pd_bytes resource, size_t *ends)
 {
     pd_key series = h->series ? (pd_key){h->series, 0} : content_key(o);
@@ -370,7 +463,11 @@ static size_t make_profiles(pd_otlp *o, const pd_model_header *h, pd_bytes resou
     for (size_t i = 0; i < o->model->types_len; i++) {
         size_t begin = o->head.len;
         const pd_model_type *type = &o->model->types[i];
-        put_value_type(o, &o->head, PD_OTLP_PROFILE_SAMPLE_TYPE, type->type, type->unit);
+        ends[i] = begin;
+        if (!o->samples[i].len)
+            continue;
+        put_value_type(o, &o->head, PD_OTLP_PROFILE_SAMPLE_TYPE, pd_otlp_string(o, type->type),
+                       type->unit);
         pd_write_raw(&o->writer, &o->head, o->common.ptr, o->common.len);
         pd_write_raw(&o->writer, &o->list, o->common_list.ptr, o->common_list.len);
         pd_otlp_put_owned(o, &o->list, PD_OWNER_TYPE, i + 1);
@@ -388,18 +485,21 @@ static void join(pd_otlp *o, const pd_model_header *h, pd_bytes resource, pd_buf
 {
     static const pd_encode_origin none = {.has_scope = true};
     const pd_encode_origin *origin = o->origin ? o->origin : &none;
+    bool has_scope = origin->has_scope || !is_plain(o); /* Parca needs both */
     pd_writer *w = &o->writer;
     size_t ends[PPROFDELTA_MAX_TYPES] = {0}, at = 0, dictionary = 0;
     size_t profiles = make_profiles(o, h, resource, ends) + optional_size(origin->scope_url);
     make_scope(o, h);
-    profiles += origin->has_scope ? field_size(o->content.len) : 0;
+    profiles += has_scope ? field_size(o->content.len) : 0;
     put_intro(o, out, PD_OTLP_REQUEST_RESOURCE_PROFILES,
-              optional_size(resource) + field_size(profiles) + optional_size(origin->resource_url));
-    put_optional(o, out, PD_OTLP_RESOURCE_PROFILES_RESOURCE, resource);
+              field_size(resource.len) + field_size(profiles) + optional_size(origin->resource_url));
+    pd_write_bytes(w, out, PD_OTLP_RESOURCE_PROFILES_RESOURCE, resource.ptr, resource.len);
     put_intro(o, out, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, profiles);
-    if (origin->has_scope)
+    if (has_scope)
         pd_write_part(w, out, PD_OTLP_SCOPE_PROFILES_SCOPE, &o->content);
     for (size_t i = 0; i < o->model->types_len && !w->status; at = ends[i++]) {
+        if (ends[i] == at)
+            continue;
         put_intro(o, out, PD_OTLP_SCOPE_PROFILES_PROFILES, ends[i] - at + o->samples[i].len);
         pd_write_raw(w, out, o->head.ptr + at, ends[i] - at);
         pd_write_raw(w, out, o->samples[i].ptr, o->samples[i].len);
@@ -452,11 +552,12 @@ static void release(pd_otlp *o, pd_mem *mem)
 
 pprofdelta_status pd_encode_otlp(pd_encoder *e, const pd_model *m, const pd_model_header *h)
 {
-    pd_otlp o = {.model = m, .origin = e->origin};
+    pd_otlp o = {.model = m, .origin = e->origin, .format = e->format};
     pd_bytes resource = e->origin ? e->origin->resource : e->resource;
     pd_model_sample sample;
     uint64_t number = 0;
     o.writer = m->writer;
+    o.name = pd_otlp_name(m, resource);
     begin(&o, m);
     if (!o.writer.status)
         add_locations(&o);
@@ -464,12 +565,16 @@ pprofdelta_status pd_encode_otlp(pd_encoder *e, const pd_model *m, const pd_mode
         add_sample(&o, ++number, &sample);
     if (!o.writer.status)
         put_common(&o, h);
+    bool has_samples = false;
     for (size_t i = 0; i < m->types_len && !o.writer.status; i++) {
+        if (!o.samples[i].len)
+            continue;
+        has_samples = true;
         pd_otlp_string(&o, m->types[i].type); /* all strings are there before they are hashed */
         pd_otlp_string(&o, m->types[i].unit);
     }
     e->out.len = 0;
-    if (!o.writer.status)
+    if (!o.writer.status && has_samples)
         join(&o, h, resource, &e->out);
     e->strings = o.contents[PD_OTLP_DICTIONARY_STRING_TABLE - 1].len + 1;
     release(&o, m->writer.mem);

@@ -6,7 +6,13 @@
  *     table is therefore interned by what is written.
  *   - A mapping, a location or a function of which nothing is known is entry 0. A line of such a function is left
  *     out: a request has no line without one.
- *   - Stacks and labels are in the dictionary. The labels with one key are one attribute. */
+ *   - Stacks and labels are in the dictionary. The labels with one key are one attribute.
+ *   - A type without samples has no Profile.
+ *
+ * Receivers make a series of each value of an attribute that is a string or a number, and call a profile by its period
+ * type (Pyroscope) or its scope (Parca). So what they need differs from OpenTelemetry's conventions, by which
+ * PPROFDELTA_OTLP_PLAIN goes. What a reader needs to have the profile again is in an attribute of the scope that they
+ * do not read: a list, "pprofdelta". */
 #ifndef PD_ENCODE_OTLP_H
 #define PD_ENCODE_OTLP_H
 
@@ -31,6 +37,8 @@ typedef struct pd_otlp_pick {
 typedef struct pd_otlp {
     const pd_model *model;
     const pd_encode_origin *origin;
+    pprofdelta_format format;
+    pd_bytes name; /* see otlp_name.c */
     pd_writer writer;
     union { /* buffers[] is all of them, for release; likewise keys[] and ids[] */
         struct {
@@ -74,6 +82,11 @@ uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field);
 pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string);
 uint32_t pd_otlp_string(pd_otlp *o, uint32_t string);
 uint32_t pd_otlp_literal(pd_otlp *o, const char *text);
+
+/* ---- otlp_name.c -------------------------------------------------------------------------------- */
+
+/* The name of the profile in UTF-8 or as in the model; valid until the next string is added to that. */
+pd_bytes pd_otlp_name(const pd_model *model, pd_bytes resource);
 
 /* ---- otlp_attributes.c -------------------------------------------------------------------------- */
 

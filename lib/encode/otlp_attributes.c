@@ -60,6 +60,8 @@ static uint32_t owned_attribute(pd_otlp *o, uint32_t attribute)
     const pd_model_attribute *a = &o->model->attributes[attribute - 1];
     uint32_t key = pd_otlp_string(o, a->key);
     pd_write_raw(&o->writer, &o->value, o->model->attribute_values.ptr + a->off, a->len);
+    if (!a->len && o->format != PPROFDELTA_OTLP_PLAIN) /* Parca refuses what has no value */
+        pd_otlp_put_text(&o->writer, &o->value, pd_bytes_of(""));
     return pd_otlp_attribute(o, key, pd_otlp_string(o, a->unit));
 }
 
@@ -81,7 +83,7 @@ bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_
 
 /* ---- labels ------------------------------------------------------------------------------------- */
 
-/* The value of a number whose unit is not that of its attribute. */
+/* The value of a number whose unit is not that of its attribute, or of which a receiver must not make a series. */
 static void put_measure(pd_otlp *o, const pd_model_label *l)
 {
     pd_writer *w = &o->writer;
@@ -95,11 +97,11 @@ static void put_measure(pd_otlp *o, const pd_model_label *l)
     pd_buffer_release(w->mem, &pairs);
 }
 
-static void put_label(pd_otlp *o, const pd_model_label *l, uint32_t unit)
+static void put_label(pd_otlp *o, const pd_model_label *l, uint32_t unit, bool is_array)
 {
     if (l->str)
         pd_otlp_put_text(&o->writer, &o->value, pd_otlp_text(o, l->str));
-    else if (l->num_unit == unit)
+    else if (l->num_unit == unit && (is_array || o->format == PPROFDELTA_OTLP_PLAIN))
         pd_otlp_put_number(&o->writer, &o->value, l->num);
     else
         put_measure(o, l);
@@ -121,7 +123,7 @@ static uint32_t attribute_of(pd_otlp *o, uint32_t first)
     uint32_t unit = unit_from(o, first);
     bool is_array = o->picks[first].next != NONE;
     for (uint32_t at = first; at != NONE; at = o->picks[at].next) {
-        put_label(o, &o->picks[at].label, unit);
+        put_label(o, &o->picks[at].label, unit, is_array);
         if (is_array)
             pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
     }

@@ -444,10 +444,17 @@ static bool is_too_large(const pprofdelta_heap *heap)
 
 pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
 {
+    pd_life *life = &heap->export.life;
     PD_TRY(pd_export_enter(heap, NULL));
-    pprofdelta_status status = pd_life_commit(&heap->export.life, NULL);
-    if (!status)
-        settle(heap, true, &heap->stats.committed);
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (life->stage == PD_WRITTEN && !life->is_handed_out) { /* nothing was in it */
+        pd_life_abandon(life);
+        merge(heap);
+    } else {
+        status = pd_life_commit(life, NULL);
+        if (!status)
+            settle(heap, true, &heap->stats.committed);
+    }
     pd_lock_give(&heap->exporting);
     return status;
 }

@@ -271,9 +271,14 @@ typedef enum pprofdelta_compression {
  * is no bytes, but Arrow tables (pprofdelta_tables.h): compression and level have no effect. */
 typedef enum pprofdelta_format {
     PPROFDELTA_PPROF = 0,
-    PPROFDELTA_OTLP,
+    PPROFDELTA_OTLP,       /* for Pyroscope and most receivers */
+    PPROFDELTA_OTLP_PARCA, /* the same, with the period type as it is */
+    PPROFDELTA_OTLP_PLAIN, /* by the conventions of OpenTelemetry alone */
     PPROFDELTA_TABLES
 } pprofdelta_format;
+
+/* The words for all but tables, as in --format. */
+#define PPROFDELTA_FORMAT_NAMES "pprof", "otlp", "otlp-parca", "otlp-plain"
 
 #define PPROFDELTA_OTLP_PROTO "1.11"
 

@@ -230,6 +230,21 @@ bool pd_any_value_is_true(pd_bytes value)
     return find_value(value, &f) && f.number == PD_OTLP_ANY_VALUE_BOOL_VALUE && f.value;
 }
 
+pd_reader pd_any_value_members(pd_bytes value)
+{
+    pd_field f;
+    return find_value(value, &f) && f.number == PD_OTLP_ANY_VALUE_KVLIST_VALUE
+               ? f.body
+               : pd_request_reader((pd_bytes){NULL, 0});
+}
+
+void pd_any_value_int(pd_bytes value, uint64_t *out)
+{
+    pd_field f;
+    if (find_value(value, &f) && f.number == PD_OTLP_ANY_VALUE_INT_VALUE)
+        *out = f.value;
+}
+
 size_t pd_any_value_ints(pd_bytes value, int64_t *out, size_t room)
 {
     pd_field array, f, element;

@@ -61,8 +61,14 @@ pd_bytes pd_any_value_text(const pd_request *r, pd_bytes value);
  * or a string that is not empty and has no unit. */
 bool pd_any_value_is_label(const pd_request *r, pd_bytes value, bool has_unit);
 
+/* The members of a value that is a list: fields with the number PD_OTLP_KEY_VALUE_LIST_VALUES, for pd_key_value_of. */
+pd_reader pd_any_value_members(pd_bytes value);
+
 /* Whether the value is the boolean true. */
 bool pd_any_value_is_true(pd_bytes value);
+
+/* Sets *out to the value if it is an int. */
+void pd_any_value_int(pd_bytes value, uint64_t *out);
 
 /* Sets *out to the elements of an array of ints, up to room, and returns how many there are. */
 size_t pd_any_value_ints(pd_bytes value, int64_t *out, size_t room);

@@ -46,7 +46,7 @@ static void make_resource(pd_request *r, pd_bytes source, pd_bytes given, pd_byt
     }
 }
 
-/* What a request has for all of its value types is in two attributes, which the writer writes. */
+/* What a request has for all of its value types is in attributes that the writer writes. */
 static void make_scope(pd_request *r, pd_bytes source)
 {
     pd_buffer *out = &r->origin_scope;
@@ -57,11 +57,10 @@ static void make_scope(pd_request *r, pd_bytes source)
         bool is_attribute = f.number == PD_OTLP_SCOPE_ATTRIBUTES;
         pd_bytes key = is_attribute ? pd_key_value_of(r, f.body).key : (pd_bytes){NULL, 0};
         if (f.number > PD_OTLP_SCOPE_DROPPED_ATTRIBUTES_COUNT ||
-            pd_bytes_are(key, "pprof.scope.default_sample_type"))
+            pd_bytes_are(key, "pprof.scope.default_sample_type") ||
+            pd_bytes_are(key, "pprof.scope.sample_type_order") || pd_bytes_are(key, "pprofdelta"))
             continue;
-        if (pd_bytes_are(key, "pprof.scope.sample_type_order"))
-            r->origin.has_order = true;
-        else if (is_attribute)
+        if (is_attribute)
             pd_key_value_copy(r, out, &f);
         else
             copy_field(r, out, &f);

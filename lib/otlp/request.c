@@ -209,16 +209,24 @@ static bool has_time(const profile_message *profile, pd_reader body)
 }
 
 /* The period of the first profile that has one counts. */
-static void take_facts(pd_request *r, const profile_message *profile, bool has_time)
+static void take_period(pd_request *r, const profile_message *profile)
 {
     pd_request_facts *all = &r->facts;
+    if (all->period || all->period_type || all->period_unit)
+        return;
+    all->period = profile->period;
+    all->period_type = profile->period_type.type;
+    all->period_unit = profile->period_type.unit;
+}
+
+/* is_end: the time is the end of the profile, and not the beginning. */
+static void take_time(pd_request *r, pd_request_profile *profile, bool is_end)
+{
+    pd_request_facts *all = &r->facts;
+    if (is_end)
+        profile->time -= profile->duration < profile->time ? profile->duration : profile->time;
     uint64_t end = profile->time + profile->duration;
-    if (!all->period && !all->period_type && !all->period_unit) {
-        all->period = profile->period;
-        all->period_type = profile->period_type.type;
-        all->period_unit = profile->period_type.unit;
-    }
-    if (!has_time) {
+    if (!profile->has_time) {
         if (all->lone_duration < profile->duration)
             all->lone_duration = profile->duration;
         return;
@@ -247,13 +255,14 @@ static void take_profile(pd_request *r, const char *name, const pd_field *field)
                         "a time after the year 2262, which a profile cannot have");
     if (r->parse.status)
         return;
-    take_facts(r, &profile, has_time(&profile, body));
+    take_period(r, &profile);
     if (pd_parse_grow(&r->parse, &r->profiles, &r->profiles_cap, r->profiles_count + 1,
                       sizeof *r->profiles))
         r->profiles[r->profiles_count++] = (pd_request_profile){
             .body = pd_reader_bytes(body),
             .time = profile.time,
             .duration = profile.duration,
+            .has_time = has_time(&profile, body),
             .type = profile.sample_type.type,
             .unit = profile.sample_type.unit,
         };
@@ -261,22 +270,20 @@ static void take_profile(pd_request *r, const char *name, const pd_field *field)
 
 /* ---- columns and sets ---------------------------------------------------------------------- */
 
-/* The first column of this type that is not in `seen`. */
-static uint32_t column_of(pd_request *r, const pd_request_profile *profile, uint64_t seen)
+/* The first column of this type that is not in `seen`. at: for the error. */
+static uint32_t column_of(pd_request *r, struct pd_request_type type, uint64_t seen,
+                          const uint8_t *at)
 {
     for (size_t i = 0; i < r->types_len; i++)
-        if (r->types[i].type == profile->type && r->types[i].unit == profile->unit &&
-            !(seen >> i & 1))
+        if (r->types[i].type == type.type && r->types[i].unit == type.unit && !(seen >> i & 1))
             return (uint32_t)i;
     if (r->types_len == PPROFDELTA_MAX_TYPES) {
         r->parse.element = PPROFDELTA_MAX_TYPES;
-        PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_LIMIT, "profiles",
-                      pd_parse_offset(&r->parse, profile->body.ptr),
+        PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_LIMIT, "profiles", pd_parse_offset(&r->parse, at),
                       "more than %d value types in one request", PPROFDELTA_MAX_TYPES);
         return 0;
     }
-    r->types[r->types_len].type = profile->type;
-    r->types[r->types_len].unit = profile->unit;
+    r->types[r->types_len] = type;
     return (uint32_t)r->types_len++;
 }
 
@@ -293,9 +300,66 @@ static void make_sets(pd_request *r, size_t first, uint32_t resource, uint32_t s
                 r->sets[r->sets_len++] = (pd_request_set){i, resource, scope};
             seen = 0;
         }
-        profile->column = column_of(r, profile, seen);
+        profile->column = column_of(r, (struct pd_request_type){profile->type, profile->unit}, seen,
+                                    profile->body.ptr);
         seen |= UINT64_C(1) << profile->column;
     }
+}
+
+typedef struct string_list {
+    uint32_t numbers[2 * PPROFDELTA_MAX_TYPES];
+    size_t len;
+} string_list;
+
+static void add_string(pd_request *r, void *cookie, uint32_t string)
+{
+    string_list *list = cookie;
+    (void)r;
+    if (list->len < sizeof list->numbers / sizeof *list->numbers)
+        list->numbers[list->len++] = string;
+}
+
+/* The types of the profile that was written, also those without samples, in their order. */
+static void restore_types(pd_request *r, pd_bytes value)
+{
+    string_list list = {.len = 0};
+    uint64_t seen = 0;
+    pd_any_value_strings(r, value, add_string, &list);
+    for (size_t i = 0; i + 1 < list.len && !r->parse.status; i += 2)
+        seen |= UINT64_C(1) << column_of(
+                    r, (struct pd_request_type){list.numbers[i], list.numbers[i + 1]}, seen,
+                    value.ptr);
+}
+
+static void restore_period_type(pd_request *r, pd_bytes value)
+{
+    string_list list = {.len = 0};
+    pd_any_value_strings(r, value, add_string, &list);
+    r->facts.period_type = list.len == 2 ? list.numbers[0] : 0;
+    r->facts.period_unit = list.len == 2 ? list.numbers[1] : 0;
+}
+
+/* Undoes what our writer did for receivers. Returns whether the times are the ends of the profiles. */
+static bool restore_profiles(pd_request *r, pd_bytes members)
+{
+    pd_reader list = pd_any_value_members(members);
+    bool time_is_end = false;
+    pd_field f;
+    while (!r->parse.status && pd_reader_find(&list, PD_OTLP_KEY_VALUE_LIST_VALUES, &f)) {
+        pd_key_value member = pd_key_value_of(r, f.body);
+        if (pd_bytes_are(member.key, "time_is_end"))
+            time_is_end = pd_any_value_is_true(member.value);
+        else if (pd_bytes_are(member.key, "types"))
+            restore_types(r, member.value);
+        else if (pd_bytes_are(member.key, "period_type"))
+            restore_period_type(r, member.value);
+        else if (pd_bytes_are(member.key, "period"))
+            pd_any_value_int(member.value, &r->facts.period);
+        else if (pd_bytes_are(member.key, "default_sample_type"))
+            pd_any_value_strings(r, member.value, set_string,
+                                 &r->facts.strings[PD_PROFILE_DEFAULT_SAMPLE_TYPE]);
+    }
+    return time_is_end;
 }
 
 /* pprof.scope.sample_type_order has the column of each profile. It counts if there is one set, and
@@ -322,7 +386,7 @@ static void reorder(pd_request *r)
 
 /* ---- resources and scopes ------------------------------------------------------------------ */
 
-static void take_scope_attributes(pd_request *r, pd_reader scope)
+static void take_scope_attributes(pd_request *r, pd_reader scope, pd_request_source *out)
 {
     pd_field f;
     while (!r->parse.status && pd_reader_find(&scope, PD_OTLP_SCOPE_ATTRIBUTES, &f)) {
@@ -332,6 +396,8 @@ static void take_scope_attributes(pd_request *r, pd_reader scope)
                                  &r->facts.strings[PD_PROFILE_DEFAULT_SAMPLE_TYPE]);
         else if (pd_bytes_are(attribute.key, "pprof.scope.sample_type_order"))
             r->facts.order = attribute.value;
+        else if (pd_bytes_are(attribute.key, "pprofdelta"))
+            out->members = attribute.value;
     }
 }
 
@@ -347,7 +413,7 @@ static void read_scope(pd_request *r, pd_reader body, pd_request_source *out)
         continue;
     out->scope_name = scope.name;
     out->scope_version = scope.version;
-    take_scope_attributes(r, body);
+    take_scope_attributes(r, body, out);
 }
 
 static void read_resource(pd_request *r, pd_reader body, pd_bytes *out)
@@ -385,6 +451,9 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
         read_scope(r, scope, &source);
     }
     source.scope_url = own.schema_url;
+    bool time_is_end = restore_profiles(r, source.members);
+    for (size_t i = first; i < r->profiles_count && !r->parse.status; i++)
+        take_time(r, &r->profiles[i], time_is_end);
     make_sets(r, first, (uint32_t)r->resources, (uint32_t)r->scopes);
     if (pd_parse_grow(&r->parse, &r->sources, &r->sources_cap, r->scopes + 1, sizeof *r->sources))
         r->sources[r->scopes++] = source;

@@ -29,6 +29,7 @@
 typedef struct pd_request_profile {
     pd_bytes body;
     uint64_t time, duration;
+    bool has_time;
     uint64_t type, unit; /* numbers of strings */
     uint32_t column;
 } pd_request_profile;
@@ -54,6 +55,7 @@ typedef struct pd_request_source {
     pd_bytes resource, scope; /* the messages */
     pd_bytes resource_url, scope_url;
     pd_bytes scope_name, scope_version;
+    pd_bytes members; /* the attribute "pprofdelta", which our writer made: see encode/otlp.h */
     bool has_scope;
 } pd_request_source;
 
