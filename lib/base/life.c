@@ -75,9 +75,6 @@ pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, pprofdelta_error *e
 pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
                                 pprofdelta_error *err)
 {
-    *written = 0;
-    if (!bytes.len) /* a request without samples */
-        return PPROFDELTA_OK;
     if (sink->write(sink->cookie, bytes.ptr, bytes.len) != 0)
         return PD_FAIL(err, PPROFDELTA_E_SINK, PPROFDELTA_STAGE_WRITE, NULL,
                        "the output of %zu bytes was refused", bytes.len);
@@ -105,8 +102,11 @@ int pd_life_sink_write(void *cookie, const void *data, size_t len)
     pd_life *life = s->life;
     bool was_in_sink = life->is_in_sink; /* that saves the attempt before it sends it */
     uint64_t ticket = pd_life_sink_begin(life);
-    life->is_handed_out |= !s->is_state;
-    int refused = s->sink->write(s->sink->cookie, data, len);
+    if (!s->is_state) {
+        life->is_handed_out = true;
+        life->is_empty = !len;
+    }
+    int refused = len ? s->sink->write(s->sink->cookie, data, len) : 0;
     if (!pd_life_sink_end(life, ticket))
         return 1;
     life->is_in_sink = was_in_sink;
@@ -140,11 +140,8 @@ pprofdelta_status pd_life_commit(pd_life *life, pprofdelta_error *err)
                                   ? "no window is under way: begin one first"
                                   : "the window was not written, or its last write failed: write "
                                     "it or abandon it");
-    bool was_empty = !life->is_handed_out;
-    if (was_empty)
-        life->series.last = life->window;
     end(life);
-    if (was_empty)
+    if (life->is_empty)
         pd_series_end_open(&life->series);
     else
         pd_series_commit(&life->series);

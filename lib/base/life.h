@@ -80,6 +80,7 @@ typedef struct pd_life {
     pd_stage stage;
     bool is_in_sink;    /* a sink is being called */
     bool is_handed_out; /* a sink was called with this window */
+    bool is_empty;      /* ... or was not, since there was nothing to give it: a request without samples */
     uint64_t ticket;    /* of this window: changes when it ends, and at each abandon */
     pd_stretch window;  /* the window under way, once it was numbered */
     pd_series series;   /* without the window under way */
@@ -104,7 +105,7 @@ pprofdelta_status pd_life_refuse_in_sink(const pd_life *life, pprofdelta_error *
 /* E_USAGE without a sink, or without its `write`. */
 pprofdelta_status pd_sink_check(const pprofdelta_sink *sink, pprofdelta_error *err);
 
-/* Hands bytes to the sink in one call, or in none if there are none. *written is their number; it is set on success only. If the
+/* Hands bytes to the sink in one call. *written is their number; it is set on success only. If the
  * sink refuses, the status is PPROFDELTA_E_SINK and the stage WRITE. */
 pprofdelta_status pd_sink_write(const pprofdelta_sink *sink, pd_bytes bytes, uint64_t *written,
                                 pprofdelta_error *err);
@@ -133,8 +134,8 @@ int pd_life_sink_write(void *cookie, const void *data, size_t len);
 pprofdelta_status pd_life_wrote(pd_life *life, uint64_t ticket, pprofdelta_status status,
                                 pprofdelta_error *err);
 
-/* Ends the window: it has arrived. E_USAGE unless its last write succeeded. A window of which nothing was handed out,
- * because nothing is in it, ends as one that a restart ended: nobody waits for it. */
+/* Ends the window: it has arrived. E_USAGE unless its last write succeeded. An empty one
+ * ends as one that a restart ended: no receiver has it, and none waits for it. */
 pprofdelta_status pd_life_commit(pd_life *life, pprofdelta_error *err);
 
 /* Ends the window, and the call of a sink. If a sink was called with the window, it stays open in the series.

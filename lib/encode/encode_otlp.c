@@ -423,6 +423,14 @@ static void make_members(pd_otlp *o, const pd_model_header *h, pd_buffer *list)
         }
         end_array(o);
         add_member(o, list, "types");
+        for (size_t i = 0; i < o->model->types_len; i++) {
+            if (!o->samples[i].len)
+                continue;
+            pd_otlp_put_number(w, &o->value, (int64_t)i);
+            pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+        }
+        end_array(o);
+        add_member(o, list, "columns");
     }
 }
 

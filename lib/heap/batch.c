@@ -447,7 +447,7 @@ pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
     pd_life *life = &heap->export.life;
     PD_TRY(pd_export_enter(heap, NULL));
     pprofdelta_status status = PPROFDELTA_OK;
-    if (life->stage == PD_WRITTEN && !life->is_handed_out) { /* nothing was in it */
+    if (life->stage == PD_WRITTEN && life->is_empty) {
         pd_life_abandon(life);
         merge(heap);
     } else {

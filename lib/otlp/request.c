@@ -300,7 +300,8 @@ static void make_sets(pd_request *r, size_t first, uint32_t resource, uint32_t s
                 r->sets[r->sets_len++] = (pd_request_set){i, resource, scope};
             seen = 0;
         }
-        profile->column = column_of(r, (struct pd_request_type){profile->type, profile->unit}, seen,
+        if (!profile->has_column)
+            profile->column = column_of(r, (struct pd_request_type){profile->type, profile->unit}, seen,
                                     profile->body.ptr);
         seen |= UINT64_C(1) << profile->column;
     }
@@ -319,7 +320,8 @@ static void add_string(pd_request *r, void *cookie, uint32_t string)
         list->numbers[list->len++] = string;
 }
 
-/* The types of the profile that was written, also those without samples, in their order. */
+/* The types of the profile that was written, also those without samples, in their order; then the column of each
+ * Profile of the scope. */
 static void restore_types(pd_request *r, pd_bytes value)
 {
     string_list list = {.len = 0};
@@ -331,6 +333,22 @@ static void restore_types(pd_request *r, pd_bytes value)
                     value.ptr);
 }
 
+static void restore_columns(pd_request *r, pd_bytes value, size_t first)
+{
+    int64_t columns[PPROFDELTA_MAX_TYPES];
+    size_t len = pd_any_value_ints(value, columns, PPROFDELTA_MAX_TYPES);
+    bool is_sound = len == r->profiles_count - first && len <= r->types_len;
+    for (size_t i = 0; i < len && is_sound; i++) {
+        const pd_request_profile *p = &r->profiles[first + i];
+        is_sound = columns[i] > (i ? columns[i - 1] : -1) && columns[i] < (int64_t)r->types_len &&
+                   r->types[columns[i]].type == p->type && r->types[columns[i]].unit == p->unit;
+    }
+    for (size_t i = 0; i < len && is_sound; i++) {
+        r->profiles[first + i].column = (uint32_t)columns[i];
+        r->profiles[first + i].has_column = true;
+    }
+}
+
 static void restore_period_type(pd_request *r, pd_bytes value)
 {
     string_list list = {.len = 0};
@@ -340,7 +358,7 @@ static void restore_period_type(pd_request *r, pd_bytes value)
 }
 
 /* Undoes what our writer did for receivers. Returns whether the times are the ends of the profiles. */
-static bool restore_profiles(pd_request *r, pd_bytes members)
+static bool restore_profiles(pd_request *r, pd_bytes members, size_t first)
 {
     pd_reader list = pd_any_value_members(members);
     bool time_is_end = false;
@@ -351,6 +369,8 @@ static bool restore_profiles(pd_request *r, pd_bytes members)
             time_is_end = pd_any_value_is_true(member.value);
         else if (pd_bytes_are(member.key, "types"))
             restore_types(r, member.value);
+        else if (pd_bytes_are(member.key, "columns"))
+            restore_columns(r, member.value, first);
         else if (pd_bytes_are(member.key, "period_type"))
             restore_period_type(r, member.value);
         else if (pd_bytes_are(member.key, "period"))
@@ -451,7 +471,7 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
         read_scope(r, scope, &source);
     }
     source.scope_url = own.schema_url;
-    bool time_is_end = restore_profiles(r, source.members);
+    bool time_is_end = restore_profiles(r, source.members, first);
     for (size_t i = first; i < r->profiles_count && !r->parse.status; i++)
         take_time(r, &r->profiles[i], time_is_end);
     make_sets(r, first, (uint32_t)r->resources, (uint32_t)r->scopes);

@@ -32,6 +32,7 @@ typedef struct pd_request_profile {
     bool has_time;
     uint64_t type, unit; /* numbers of strings */
     uint32_t column;
+    bool has_column; /* our writer says which */
 } pd_request_profile;
 
 /* Profiles that become samples together. Resources and scopes are numbered over the request. */

@@ -72,6 +72,7 @@ static bool model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *
                                         string_of(a, p, p->sample_type[i]->type),
                                         string_of(a, p, p->sample_type[i]->unit)));
     add_header(&l, p);
+    out->points = points.len;
     out->text = otlp_model_join(&l, &points);
     view_free(p);
     return true;
@@ -99,7 +100,9 @@ void otlp_model_read(arena *a, const void *bytes, size_t len, otlp_model *out)
 {
     pprofdelta_profile *profile;
     pprofdelta_error err = {.text = ""};
-    *out = (otlp_model){.text = "", .resource = ""};
+    *out = (otlp_model){.text = "", .resource = "", .is_empty = !len};
+    if (!len)
+        return;
     if (pprofdelta_profile_open(NULL, NULL, bytes, len, &profile, &err)) {
         out->wrong = arena_format(a, "the library refuses it: %s: %s", err.field, err.text);
         return;
@@ -140,6 +143,8 @@ const char *otlp_model_differ(arena *a, const otlp_model *one, const otlp_model 
 {
     if (other->wrong)
         return other->wrong;
+    if (other->is_empty)
+        return one->points ? "the request is empty, and the profile has samples" : NULL;
     const char *p = one->text, *q = other->text;
     if (!strcmp(p, q))
         return NULL;

@@ -11,10 +11,14 @@
 #include "pprofdelta.h"
 
 typedef struct otlp_model {
+    bool is_empty; /* there is nothing to send */
+    size_t points; /* of a pprof profile */
     const char *text;
     const char *resource; /* "KEY=VALUE;" for each attribute, in order */
     const char *wrong;    /* what is not as it must be in this request, or NULL; pprof: NULL */
     size_t types;
+    /* Of a request: the types, and those that have a Profile, else NULL; and its id. */
+    const char *all[PPROFDELTA_MAX_TYPES], *names[PPROFDELTA_MAX_TYPES];
     uint8_t ids[PPROFDELTA_MAX_TYPES][16];
 } otlp_model;
 

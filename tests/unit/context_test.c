@@ -80,7 +80,7 @@ TEST(options_are_checked)
     o[11].level = 10;
     o[12].counters_len = 1;
     o[13].gauges_len = 1;
-    o[14].format = (pprofdelta_format)3;
+    o[14].format = (pprofdelta_format)(PPROFDELTA_TABLES + 1);
     o[15].resource_weak = 1;
     o[16].resource_len = o[17].resource_len = o[18].resource_len = 1;
     o[17].resource = &no_key;

@@ -22,6 +22,16 @@ static pprofdelta_options as_otlp(pprofdelta_options o)
     return o;
 }
 
+/* A window of which there is no request is not acknowledged. */
+static void without_acked(otlp_model *m)
+{
+    char *text = (char *)(uintptr_t)m->text, *at;
+    while (!m->wrong && (at = strstr(text, " acked="))) {
+        size_t len = 7 + strspn(at + 7, "0123456789");
+        memmove(at, at + len, strlen(at + len) + 1);
+    }
+}
+
 /* NULL if the two outputs mean the same. *otlp is set. */
 static const char *differ(arena *a, buf pprof, buf request, otlp_model *otlp)
 {
@@ -31,20 +41,39 @@ static const char *differ(arena *a, buf pprof, buf request, otlp_model *otlp)
     otlp_model_read(a, request.ptr, request.len, otlp);
     if (otlp->wrong)
         return otlp->wrong;
-    if (otlp->types != meant.types)
+    if (!otlp->is_empty && otlp->types != meant.types)
         return "there is not one profile for each type";
+    without_acked(&meant);
+    without_acked(otlp);
     const char *wrong = otlp_model_differ(a, &meant, otlp);
-    return wrong ? wrong : strcmp(otlp->resource, resource_text) ? otlp->resource : NULL;
+    bool is_other = !otlp->is_empty && strcmp(otlp->resource, resource_text) != 0;
+    return wrong ? wrong : is_other ? otlp->resource : NULL;
 }
 
-/* How many ids both have. The order of the types may differ. */
-static size_t common_ids(const otlp_model *a, const otlp_model *b)
+static bool is_twice(const otlp_model *m, size_t type)
 {
-    size_t common = 0;
+    size_t found = 0;
+    for (size_t i = 0; i < m->types; i++)
+        found += m->all[i] && !strcmp(m->all[i], m->all[type]);
+    return found > 1;
+}
+
+/* Whether the ids of two windows are as they should be: equal for the same type of the same window. The order of the
+ * types may differ. A type that is there twice may have one of two ids. */
+static bool have_right_ids(const otlp_model *a, const otlp_model *b, bool is_again)
+{
+    bool is_right = true;
     for (size_t i = 0; i < a->types; i++)
-        for (size_t j = 0; j < b->types; j++)
-            common += !memcmp(a->ids[i], b->ids[j], sizeof a->ids[i]);
-    return common;
+        for (size_t j = 0; j < b->types; j++) {
+            if (!a->names[i] || !b->names[j])
+                continue;
+            bool is_equal = !memcmp(a->ids[i], b->ids[j], sizeof a->ids[i]);
+            bool is_same_type = !strcmp(a->names[i], b->names[j]);
+            is_right &= is_equal == (is_again && is_same_type);
+            if (is_same_type && (is_twice(a, i) || is_twice(b, j)))
+                is_right = true;
+        }
+    return is_right;
 }
 
 typedef struct both {
@@ -97,6 +126,8 @@ static const char *window_of_request(both *b, stage *s, buf profile)
     otlp_model models[2];
     pprofdelta_status status[2];
     given[1] = otlp_request_of(&s->arena, &b->otlp_options, profile);
+    if (!given[1].len) /* nothing to send */
+        given[1] = profile;
     given[0] = stands_for(&s->arena, given[1]);
     if (rng_chance(&s->rng, 30))
         given[1] = given[0];
@@ -114,7 +145,8 @@ static const char *window_of_request(both *b, stage *s, buf profile)
     if (memcmp(one, other, sizeof *reports) != 0)
         return "the report of a request differs";
     const char *wrong = otlp_model_differ(&s->arena, &models[0], &models[1]);
-    return wrong ? wrong : strcmp(models[1].resource, resource_text) ? models[1].resource : NULL;
+    bool is_other = !models[1].is_empty && strcmp(models[1].resource, resource_text) != 0;
+    return wrong ? wrong : is_other ? models[1].resource : NULL;
 }
 
 static const char *one_window(both *b, stage *s)
@@ -133,7 +165,7 @@ static const char *one_window(both *b, stage *s)
     if (!wrong)
         wrong = window_of_request(b, s, profile);
     b->is_again &= other.attempt > 1 || !other.sequence;
-    if (!wrong && b->last.types && common_ids(&b->last, &meant) != (b->is_again ? meant.types : 0))
+    if (!wrong && !have_right_ids(&b->last, &meant, b->is_again))
         wrong = b->is_again ? "a window that is sent again has other ids"
                             : "two windows have the same ids";
     b->last = meant;
