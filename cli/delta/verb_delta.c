@@ -129,6 +129,8 @@ static int try_window(run *r)
         return status == PPROFDELTA_E_SINK
                    ? cli_system_error(r->cur.name, "keep the delta", ENOMEM)
                    : cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err);
+    if (!r->delta.len) /* a request without samples: nothing is sent, and the state goes on */
+        pprofdelta_commit(r->context);
     return cli_state_replace(&r->state, r->context);
 }
 
@@ -144,14 +146,14 @@ static int continue_state(run *r)
     }
     if (code)
         return code;
-    if (o->uploader.argv) {
+    if (o->uploader.argv && r->delta.len) {
         cli_progress_end(); /* from here on the terminal is the uploader's */
         code = cli_upload_run(&o->uploader, &r->delta, &r->report, &r->unread);
-    } else {
+    } else if (!o->uploader.argv) {
         cli_output_write(&r->output, r->delta.bytes, r->delta.len);
         code = cli_output_finish(&r->output);
     }
-    return code ? code : cli_state_arrived(&r->state);
+    return code || !r->delta.len ? code : cli_state_arrived(&r->state);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */

@@ -85,7 +85,7 @@ def test_both_formats_show_the_same(t):
 
 def test_the_heading(t):
     otlp(t)
-    t.contains(t.succeeds("show", "r").text, "(gzip, OTLP, ", 'resource  service.name="shop"', "scope     pprofdelta ",
+    t.contains(t.succeeds("show", "r").text, "(gzip, OTLP, ", 'resource  service.name="shop"', "scope     memory ",
                "profiles  4 of 1 resource, with ", "binary    /tmp/orders/orders")
     t.contains(t.succeeds("show", ALL).text, "(OTLP, 8 samples)", 'service.name="a", process.pid=7',
                "3 attributes of their own and 2 original payloads: --raw")

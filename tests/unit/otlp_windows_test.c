@@ -30,6 +30,13 @@ static void without_acked(otlp_model *m)
         size_t len = 7 + strspn(at + 7, "0123456789");
         memmove(at, at + len, strlen(at + len) + 1);
     }
+    for (at = text; !m->wrong && (at = strstr(at, "'pprofdelta: ")); at++) {
+        char *length = at;
+        while (length > text && length[-1] != ' ')
+            length--;
+        memmove(length, at, strlen(at) + 1);
+        at = length;
+    }
 }
 
 /* NULL if the two outputs mean the same. *otlp is set. */
