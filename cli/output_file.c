@@ -442,6 +442,11 @@ int cli_output_finish(cli_output *out)
     return close(fd) ? fail_output(out, "write", errno) : CLI_DONE;
 }
 
+int cli_output_finish_with(cli_output *out, const cli_buffer *bytes)
+{
+    return cli_output_write(out, bytes->bytes, bytes->len) ? out->failure : cli_output_finish(out);
+}
+
 void cli_output_close(cli_output *out)
 {
     if (out->temporary)

@@ -64,12 +64,12 @@ typedef struct cli_output {
     bool is_lasting;   /* it is synced, as if a state depended on it */
     bool is_unread;    /* the reader has closed the pipe */
     cli_output_kind kind;
-    const char *name; /* for messages: OUT as it was given, or "(stdout)" */
-    char *target;     /* OUT with its symbolic links followed; NULL: stdout */
-    char *temporary;  /* the name of the temporary file; NULL: there is none */
-    sigset_t before;  /* the signals that were blocked before there was one */
-    int fd;           /* -1 before the first byte */
-    int failure;      /* the exit code of a failure that was printed, else 0 */
+    const char *name;        /* for messages: OUT as it was given, or "(stdout)" */
+    char *target;            /* OUT with its symbolic links followed; NULL: stdout */
+    char *temporary;         /* the name of the temporary file; NULL: there is none */
+    sigset_t before;         /* the signals that were blocked before there was one */
+    int fd;                  /* -1 before the first byte */
+    int failure;             /* the exit code of a failure that was printed, else 0 */
     struct cli_output *next; /* of those with a temporary file */
 } cli_output;
 
@@ -85,6 +85,9 @@ int cli_output_write(void *output, const void *data, size_t len);
 /* Ends the output after the last byte: closes it, or renames it to OUT; then fd is open and locked.
  * Prints what is wrong; returns an exit code. */
 int cli_output_finish(cli_output *out);
+
+/* Writes these bytes, and ends the output. */
+int cli_output_finish_with(cli_output *out, const cli_buffer *bytes);
 
 /* Closes and frees everything. If cli_output_finish was not called or failed, OUT is unchanged. The end of the process
  * has the same effect. */

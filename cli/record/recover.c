@@ -7,8 +7,8 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "record/dead_names.h"
 #include "resource.h"
+#include "symbolize/symbolize_view.h"
 #include "text.h"
 
 #include "agent/base/remains.h"
@@ -38,7 +38,6 @@ typedef struct remains {
     pprofdelta_heap_area areas[PD_REMAINS_AREAS];
     size_t areas_len;
     pprofdelta_heap *heap;
-    cli_dead_names names;
     bool is_of_other; /* another user's, whose folder it is; this is root */
     bool is_left;     /* the file is left alone */
     bool is_early;    /* the process ended before its file was complete */
@@ -234,19 +233,11 @@ static int make_tracker(cli_recovering *how, remains *r)
     const pprofdelta_heap_remains from = {r->areas, r->areas_len, head->root};
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     pprofdelta_error err;
-    options.symbolize = cli_dead_names_symbolize;
-    options.symbolize_cookie = &r->names;
-    options.format = head->format == PPROFDELTA_OTLP ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    options.compression = PPROFDELTA_PLAIN;
     if (head->has_account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
         options.second_gauge = PD_ACCOUNT_MAPPED;
-    }
-    if (options.format == PPROFDELTA_OTLP) {
-        cli_resource resource =
-            cli_resource_read(head->resource, strnlen(head->resource, sizeof head->resource));
-        options.resource = resource.list;
-        options.resource_len = resource.list_len;
     }
     if (!pprofdelta_heap_recover(&from, &options, &r->heap, &err))
         return CLI_DONE;
@@ -291,9 +282,7 @@ static int write_file(const remains *r, const cli_buffer *profile)
     snprintf(place, sizeof place, "/proc/self/fd/%d/%s", r->folder, path + (r->name - r->path));
     int code = cli_output_prepare(&out, r->is_of_other ? place : path);
     out.name = path;
-    if (!code && cli_output_write(&out, profile->bytes, profile->len))
-        code = out.failure;
-    code = code ? code : cli_output_finish(&out);
+    code = code ? code : cli_output_finish_with(&out, profile);
     cli_output_close(&out);
     if (!code)
         cli_note("the last window of a process that was killed: %s", path);
@@ -336,7 +325,7 @@ static size_t read_rows(const pd_remains_account *from, account *to)
 }
 
 /* Gives the window the account of the dead process. It is as of the window before, if there is one. */
-static pprofdelta_status set_account(remains *r, pprofdelta_error *err)
+static pprofdelta_status set_account(const remains *r, pprofdelta_error *err)
 {
     static account to;
     pd_remains_account *from = &((pd_remains_head *)(void *)r->bytes)->account;
@@ -383,27 +372,54 @@ static uint64_t left_out(const remains *r)
     return stats.left_out;
 }
 
-static pprofdelta_status write_once(remains *r, cli_buffer *profile, pprofdelta_error *err)
+/* Makes the window, whose addresses have no names. */
+static int make_window(const remains *r, pprofdelta_heap_window *window, cli_buffer *made)
 {
-    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = profile};
-    return pprofdelta_heap_write(
-        r->heap, r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES, &sink,
-        err);
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = made};
+    const pprofdelta_heap_inuse kind =
+        r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
+    pprofdelta_error err;
+    return pprofdelta_heap_begin(r->heap, r->beat->alive_nanos, window, &err) ||
+                   set_account(r, &err) || pprofdelta_heap_write(r->heap, kind, &sink, &err)
+               ? cli_library_error(r->path, &err)
+               : CLI_DONE;
 }
 
-/* It is written twice: the names are those of the addresses that it has. */
+/* Gives the addresses the names that the heap agent gives to those of a living process: mangled, from the symbol
+ * table of the file that was mapped, if that is still there and has the same build id. Writes the profile as the
+ * process would have. */
+static int name_addresses(const remains *r, cli_buffer unnamed, cli_buffer *named)
+{
+    static const cli_symbolizing how = {.places = {.needs_build_id = true, .has_tables_only = true},
+                                        .is_not_demangled = true};
+    const pd_remains_head *head = r->head;
+    cli_resource resource =
+        cli_resource_read(head->resource, strnlen(head->resource, sizeof head->resource));
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    cli_symbolize_report report = {0};
+    cli_profile profile;
+    options.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    options.level = 1; /* as the agent has it */
+    options.format = head->format == PPROFDELTA_OTLP ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    options.resource = resource.list;
+    options.resource_len = resource.list_len;
+    int code =
+        cli_profile_take(&profile, (cli_input){r->path, unnamed.bytes, unnamed.len}, &options);
+    if (!code) {
+        cli_symbolize_profile(&profile, &how, &report);
+        code = cli_edit_write(&profile, named);
+    }
+    cli_drop(report.modules);
+    cli_profile_free(&profile);
+    return code;
+}
+
 static int write_window(cli_recovering *how, remains *r)
 {
-    pprofdelta_error err;
     pprofdelta_heap_window window = {.size = sizeof window};
-    cli_buffer profile = {0};
-    int code = CLI_DONE;
-    if (pprofdelta_heap_begin(r->heap, r->beat->alive_nanos, &window, &err) ||
-        set_account(r, &err) || write_once(r, &profile, &err))
-        code = cli_library_error(r->path, &err);
-    code = code ? code : cli_dead_names_find(&r->names, r->path, &profile);
-    if (!code && write_once(r, &profile, &err))
-        code = cli_library_error(r->path, &err);
+    cli_buffer made = {0}, profile = {0};
+    int code = make_window(r, &window, &made);
+    code = code ? code : name_addresses(r, made, &profile);
     if (!code)
         code = how->to ? hand_over(how, &window, &profile) : write_file(r, &profile);
     free(profile.bytes);

@@ -99,6 +99,7 @@ int cli_symbolize(int argc, char **argv)
 {
     static run r = {.library = PPROFDELTA_OPTIONS_INIT, .out = {.fd = -1}};
     const char *urls = getenv("DEBUGINFOD_URLS");
+    static cli_buffer changed;
     cli_symbolize_report report = {0};
     r.arguments = (cli_arguments){.argc = argc, .argv = argv};
     r.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
@@ -106,7 +107,8 @@ int cli_symbolize(int argc, char **argv)
     cli_must(cli_command_read(&command, &r.arguments, &r));
     const char *const *files = r.arguments.operands;
     if (r.arguments.operands_len > 1)
-        cli_must(cli_usage("%.60s: is one operand too many; symbolize takes one profile", files[1]));
+        cli_must(
+            cli_usage("%.60s: is one operand too many; symbolize takes one profile", files[1]));
     if (!cli_module_resolve) {
         cli_error("this pprofdelta was built without libdw of elfutils, so it cannot read debug "
                   "information");
@@ -118,7 +120,8 @@ int cli_symbolize(int argc, char **argv)
     cli_must(cli_profile_load(&r.profile, (cli_file){.path = files[0]}, &r.library));
     cli_progress_say("reading the symbols of", r.profile.input.name);
     cli_symbolize_profile(&r.profile, &r.how, &report);
-    cli_must(cli_edit_write(&r.profile, &r.out));
+    cli_must(cli_edit_write(&r.profile, &changed));
+    cli_must(cli_output_finish_with(&r.out, &changed));
     print_report(&r, &report);
     return CLI_DONE;
 }
