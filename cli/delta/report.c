@@ -379,10 +379,10 @@ int cli_status_print(const cli_options *options)
     static pprofdelta *context;
     pprofdelta_error err;
     pprofdelta_memory memory = {.size = sizeof memory};
-    cli_must(cli_state_open_to_read(&state, options->state));
+    cli_state_open_to_read(&state, options->state);
     if (pprofdelta_new(&options->library, NULL, &context, &err))
         cli_must(cli_options_error(options->state, &err));
-    cli_must(cli_state_load(&state, context));
+    cli_state_load(&state, context);
     pprofdelta_describe(context, &memory);
     (options->status == CLI_REPORT_JSON ? status_json : status_text)(&state, &memory);
     return cli_output_end_text();

@@ -112,8 +112,8 @@ static bool try_window(run *r)
     pprofdelta_error err;
     if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
         cli_must(cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err));
-    cli_must(cli_state_open(&r->state, o));
-    cli_must(cli_state_load(&r->state, r->context));
+    cli_state_open(&r->state, o);
+    cli_state_load(&r->state, r->context);
     set_started(r, o->state, &r->state.is);
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
@@ -121,10 +121,7 @@ static bool try_window(run *r)
         cli_must(status == PPROFDELTA_E_SINK
                      ? cli_system_error(r->cur.name, "keep the delta", ENOMEM)
                      : cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err));
-    int code = cli_state_replace(&r->state, r->context);
-    if (code != CLI_OVERTAKEN)
-        cli_must(code);
-    return !code;
+    return cli_state_replace(&r->state, r->context);
 }
 
 static void continue_state(run *r)
@@ -141,7 +138,7 @@ static void continue_state(run *r)
     } else {
         cli_must(cli_output_finish_with(&r->output, &r->delta));
     }
-    cli_must(cli_state_arrived(&r->state));
+    cli_state_arrived(&r->state);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* What the user asks `show` to keep, to drop and to hide: see filters.h. */
-#include "show/filters.h"
+/* What the user asks `show` to keep, to drop and to hide: see shown.h. */
+#include "show/shown.h"
 
 #include "cli.h"
 #include "keep.h"

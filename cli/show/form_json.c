@@ -11,7 +11,6 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "show/record_text.h"
 
 #include <inttypes.h>
 

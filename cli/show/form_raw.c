@@ -12,7 +12,6 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "show/record_text.h"
 
 static const char before[] = "time_nanos: <time_nanos>\n"
                              "duration_nanos: <duration_nanos>\n"

@@ -1,5 +1,5 @@
-/* Prints messages by a format: see record_text.h. */
-#include "show/record_text.h"
+/* Prints messages by a format: see shown.h. */
+#include "show/shown.h"
 
 #include "output_file.h"
 
