@@ -37,6 +37,10 @@ enum {
     CLI_NOT_FOUND = 127
 };
 
+/* Ends the process with this exit code, unless it is CLI_DONE: a verb goes on only with what has succeeded. Temporary
+ * files are removed then (output_file.h), and memory is not given back: what a run holds is static. */
+void cli_must(int code);
+
 int cli_delta(int argc, char **argv);
 int cli_show(int argc, char **argv);
 int cli_check(int argc, char **argv);

@@ -133,6 +133,12 @@ bool cli_set_variable(const char *name, bool has_value, const char *format, ...)
     return is_set;
 }
 
+void cli_must(int code)
+{
+    if (code)
+        exit(code == CLI_PRINTED ? CLI_DONE : code);
+}
+
 int main(int argc, char **argv)
 {
     static char buffer[1 << 16];
@@ -144,6 +150,6 @@ int main(int argc, char **argv)
     inherited_sigpipe = signal(SIGPIPE, SIG_IGN);
     inherited_sigxfsz = signal(SIGXFSZ, SIG_IGN);
     const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
-    int code = verb ? run_verb(verb, argc - 1, argv + 1) : run_delta(argc, argv);
-    return code == CLI_PRINTED ? CLI_DONE : code;
+    cli_must(verb ? run_verb(verb, argc - 1, argv + 1) : run_delta(argc, argv));
+    return CLI_DONE;
 }

@@ -266,9 +266,16 @@ static void remove_left_overs(const char *target, const char *kind)
         close(folder);
 }
 
+static cli_output *unfinished; /* those with a temporary file */
+
 /* From now on, signals end the process. */
 static void end_temporary(cli_output *out)
 {
+    cli_output **at = &unfinished;
+    while (*at && *at != out)
+        at = &(*at)->next;
+    if (*at)
+        *at = out->next;
     free(out->temporary);
     out->temporary = NULL;
     sigprocmask(SIG_SETMASK, &out->before, NULL);
@@ -284,10 +291,17 @@ static void remove_temporary(cli_output *out)
     end_temporary(out);
 }
 
+static void remove_unfinished(void)
+{
+    while (unfinished)
+        remove_temporary(unfinished);
+}
+
 /* The name has the hash (FNV-1a) of the last name of the owner, which keeps it short. Returns 0 or
  * an errno value. */
 static int create_temporary(cli_output *out)
 {
+    static bool is_registered;
     const char *owner = out->state ? out->state : out->target;
     char kind[KIND_LEN + 1];
     uint32_t hash = UINT32_C(0x811c9dc5);
@@ -303,6 +317,9 @@ static int create_temporary(cli_output *out)
     }
     cli_ending_signals(&ending);
     sigprocmask(SIG_BLOCK, &ending, &out->before);
+    is_registered = is_registered || !atexit(remove_unfinished);
+    out->next = unfinished;
+    unfinished = out;
     out->fd = make_locked(out->temporary);
     if (out->fd >= 0 && !copy_owner_and_mode(out->fd, out->target, out->is_state))
         return 0;
@@ -433,6 +450,11 @@ void cli_output_close(cli_output *out)
         close(out->fd);
     free(out->target);
     *out = (cli_output){.fd = -1};
+}
+
+int cli_output_error(const cli_output *out, const char *name, const pprofdelta_error *err)
+{
+    return out->failure ? out->failure : cli_library_error(name, err);
 }
 
 /* Is fd a pipe that has no reader? */

@@ -172,7 +172,5 @@ int cli_edit_write(cli_profile *profile, cli_output *out)
         status = pprofdelta_profile_rewrite(edited, &sink, &err);
     pprofdelta_profile_free(edited);
     cli_drop(bytes);
-    if (status)
-        return out->failure ? out->failure : cli_library_error(profile->input.name, &err);
-    return cli_output_finish(out);
+    return status ? cli_output_error(out, profile->input.name, &err) : cli_output_finish(out);
 }

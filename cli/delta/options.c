@@ -242,7 +242,7 @@ static int check_with_state(cli_options *options)
     return cli_check_files(&options->cur, 1, false);
 }
 
-int cli_options_parse(cli_options *options, const cli_command *command, int argc, char **argv)
+void cli_options_parse(cli_options *options, const cli_command *command, int argc, char **argv)
 {
     *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT, .first = -1};
     pprofdelta_options *library = &options->library;
@@ -251,9 +251,7 @@ int cli_options_parse(cli_options *options, const cli_command *command, int argc
     library->gauges = options->gauges = cli_keep((size_t)argc, sizeof *options->gauges);
     library->max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     library->flags = command->verb == MERGE ? PPROFDELTA_MERGE : 0;
-    int code = cli_command_read(command, &options->arguments, options);
-    if (code)
-        return code;
+    cli_must(cli_command_read(command, &options->arguments, options));
     if (options->first >= 0)
         library->first = (pprofdelta_first)options->first;
     if (library->format == PPROFDELTA_OTLP) {
@@ -262,10 +260,11 @@ int cli_options_parse(cli_options *options, const cli_command *command, int argc
         library->resource_len = resource.list_len;
         library->resource_weak = resource.weak;
     } else if (options->given.list_len) {
-        return cli_usage("--resource needs --format=otlp, which is missing");
+        cli_must(cli_usage("--resource needs --format=otlp, which is missing"));
     }
-    if (command->verb == DELTA)
-        return options->state ? check_with_state(options) : check_without_state(options);
-    return cli_check_files(options->arguments.operands, options->arguments.operands_len,
-                           command->verb == MERGE);
+    cli_must(command->verb != DELTA
+                 ? cli_check_files(options->arguments.operands, options->arguments.operands_len,
+                                   command->verb == MERGE)
+             : options->state ? check_with_state(options)
+                              : check_without_state(options));
 }

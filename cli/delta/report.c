@@ -8,6 +8,7 @@
 #include "instant.h"
 #include "json.h"
 #include "delta/state_file.h"
+#include "cli.h"
 #include "message.h"
 #include "output_file.h"
 
@@ -15,7 +16,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define J             CLI_JSON
 #define PUT(out, ...) cli_json_put(out, CLI_TEXT_JSON, __VA_ARGS__)
@@ -373,31 +373,17 @@ static void status_json(const cli_state *state, const pprofdelta_memory *m)
     fputs("]}\n", stdout);
 }
 
-static int read_state(const cli_options *options, cli_state *state, pprofdelta **context)
-{
-    pprofdelta_error err;
-    int code = cli_state_open_to_read(state, options->state);
-    if (!code && pprofdelta_new(&options->library, NULL, context, &err))
-        code = cli_options_error(options->state, &err);
-    return code ? code : cli_state_load(state, *context);
-}
-
 int cli_status_print(const cli_options *options)
 {
-    cli_state state = {.lock = -1};
-    pprofdelta *context = NULL;
-    int code = read_state(options, &state, &context);
-    if (!code) {
-        pprofdelta_memory memory = {.size = sizeof memory};
-        pprofdelta_describe(context, &memory);
-        if (options->status == CLI_REPORT_JSON)
-            status_json(&state, &memory);
-        else
-            status_text(&state, &memory);
-        code = cli_output_end_text();
-    }
-    pprofdelta_free(context);
-    if (state.lock >= 0)
-        close(state.lock);
-    return code;
+    static cli_state state;
+    static pprofdelta *context;
+    pprofdelta_error err;
+    pprofdelta_memory memory = {.size = sizeof memory};
+    cli_must(cli_state_open_to_read(&state, options->state));
+    if (pprofdelta_new(&options->library, NULL, &context, &err))
+        cli_must(cli_options_error(options->state, &err));
+    cli_must(cli_state_load(&state, context));
+    pprofdelta_describe(context, &memory);
+    (options->status == CLI_REPORT_JSON ? status_json : status_text)(&state, &memory);
+    return cli_output_end_text();
 }

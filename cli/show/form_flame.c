@@ -5,6 +5,7 @@
  * browser adds up the subtrees, and turns the tree around for the other views. */
 #include "show/shown.h"
 
+#include "cli.h"
 #include "instant.h"
 #include "flame_page.h"
 #include "json.h"
@@ -88,15 +89,13 @@ static void put_page(page *p, const cli_flame_tree *tree)
     fwrite(flame_page_tail, 1, sizeof flame_page_tail, to);
 }
 
-int cli_show_flame(cli_shown *shown)
+void cli_show_flame(cli_shown *shown)
 {
-    page p = {.shown = shown};
-    int code = cli_stacks_collect(shown, false);
-    if (code)
-        return code;
+    static page p;
+    p.shown = shown;
+    cli_stacks_collect(shown, false);
     cli_flame_tree tree = cli_flame_tree_make(shown);
-    code = cli_page_open(&p.file, shown->page, "--flame");
-    if (!code)
-        put_page(&p, &tree);
-    return cli_page_close(&p.file, code);
+    cli_must(cli_page_open(&p.file, shown->page, "--flame"));
+    put_page(&p, &tree);
+    cli_must(cli_page_close(&p.file, CLI_DONE));
 }

@@ -226,13 +226,13 @@ static void put_groups(const cli_shown *shown)
     }
 }
 
-int cli_show_json(cli_shown *shown)
+void cli_show_json(cli_shown *shown)
 {
     bool is_pair = shown->sides > 1;
-    int code = is_pair ? cli_stacks_collect(shown, false)
-                       : cli_shown_each(shown, 0, cli_shown_count, shown);
-    if (code)
-        return code;
+    if (is_pair)
+        cli_stacks_collect(shown, false);
+    else
+        cli_shown_each(shown, 0, cli_shown_count, shown);
     cli_progress_end_for_text();
     fputs(is_pair ? "{\n\"profiles\": [\n" : "", stdout);
     for (size_t side = 0; side < shown->sides; side++) {
@@ -249,5 +249,4 @@ int cli_show_json(cli_shown *shown)
         put_samples(shown);
     fputs("\n]\n}\n", stdout);
     cli_notes_print(shown);
-    return cli_output_end_text();
 }

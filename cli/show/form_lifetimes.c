@@ -42,19 +42,17 @@ typedef struct lives {
 } lives;
 
 /* Of one profile, the types that are shown are all its columns. */
-static int find_types(lives *l)
+static void find_types(lives *l)
 {
     static const char *const names[NEEDED] = {"alloc_space", "inuse_space", "freed_space"};
     const cli_profile *profile = l->shown->profiles;
     for (size_t i = 0; i < NEEDED; i++) {
         l->types[i] = (size_t)cli_profile_find_type(profile, cli_string_of(names[i]));
         if (l->types[i] >= l->shown->types.len)
-            return cli_error(
-                "%s: has no type %s: lifetimes are in profiles of live heaps with ages, "
-                "such as those of record",
-                profile->input.name, names[i]);
+            cli_must(cli_error("%s: has no type %s: lifetimes are in profiles of live heaps with "
+                               "ages, such as those of record",
+                               profile->input.name, names[i]));
     }
-    return CLI_DONE;
 }
 
 static int by_age(const void *a, const void *b)
@@ -159,13 +157,11 @@ static void put_stack(const cli_shown *shown, const cli_stack *stack)
     putchar('\n');
 }
 
-int cli_show_lifetimes(cli_shown *shown)
+void cli_show_lifetimes(cli_shown *shown)
 {
     lives l = {.shown = shown};
-    int code = find_types(&l);
-    code = code ? code : cli_stacks_collect(shown, true);
-    if (code)
-        return code;
+    find_types(&l);
+    cli_stacks_collect(shown, true);
     add_up(&l);
     size_t most = l.len < shown->most ? l.len : shown->most;
     cli_ink ink = cli_screen_ink();
@@ -177,5 +173,4 @@ int cli_show_lifetimes(cli_shown *shown)
         put_values(&l.list[i]);
         put_stack(shown, &shown->stacks[l.list[i].group.at]);
     }
-    return cli_output_end_text();
 }

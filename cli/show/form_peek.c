@@ -101,8 +101,7 @@ static uint64_t add_stack(void *cookie, const cli_stack *stack, const cli_sample
     return frames;
 }
 
-/* Returns an exit code. */
-static int add_up(peek *p)
+static void add_up(peek *p)
 {
     cli_shown *shown = p->shown;
     p->functions = cli_keep(shown->names_len, sizeof *p->functions);
@@ -112,7 +111,7 @@ static int add_up(peek *p)
             p->functions[i].is_wanted |=
                 cli_pattern_matches(&shown->peeked->list[k].pattern, shown->names[i]);
     }
-    return cli_shown_each(shown, 0, add_stack, p);
+    cli_shown_each(shown, 0, add_stack, p);
 }
 
 /* ---- the order ---------------------------------------------------------------------------- */
@@ -200,15 +199,13 @@ static void put_function(const peek *p, const function *f, pprofdelta_sum sum)
     puts(ink.end);
 }
 
-int cli_show_peek(cli_shown *shown)
+void cli_show_peek(cli_shown *shown)
 {
     static const char line[] =
         "-----------------------------------------------------------------------+-------------";
     peek p = {.shown = shown, .total = cli_types_total(shown, 0, shown->chosen)};
     pprofdelta_sum sum = {0};
-    int code = add_up(&p);
-    if (code)
-        return code;
+    add_up(&p);
     size_t len = sort_functions(&p);
     cli_heading_put(shown);
     cli_heading_put_caption(shown, len, len, "function", "");
@@ -224,5 +221,4 @@ int cli_show_peek(cli_shown *shown)
         put_function(&p, f, sum);
         put_calls(&p, f, CALLEES);
     }
-    return cli_output_end_text();
 }

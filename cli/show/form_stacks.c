@@ -103,13 +103,11 @@ static void put_stack(const cli_shown *shown, const entry *e)
     cli_drop(frames);
 }
 
-int cli_show_stacks(cli_shown *shown)
+void cli_show_stacks(cli_shown *shown)
 {
     cli_ink ink = cli_screen_ink();
     size_t len;
-    int code = cli_stacks_collect(shown, shown->sides == 1);
-    if (code)
-        return code;
+    cli_stacks_collect(shown, shown->sides == 1);
     const entry *entries = add_up(shown, &len);
     size_t stacks = len < shown->most ? len : shown->most;
     cli_heading_put(shown);
@@ -121,7 +119,6 @@ int cli_show_stacks(cli_shown *shown)
         putchar('\n');
         put_stack(shown, &entries[i]);
     }
-    return cli_output_end_text();
 }
 
 /* ---- --folded ----------------------------------------------------------------------------- */
@@ -151,11 +148,9 @@ static void put_folded(const cli_shown *shown, const cli_stack *stack)
         fputs("(no stack)", stdout);
 }
 
-int cli_show_folded(cli_shown *shown)
+void cli_show_folded(cli_shown *shown)
 {
-    int code = cli_stacks_collect(shown, false);
-    if (code)
-        return code;
+    cli_stacks_collect(shown, false);
     cli_progress_end_for_text();
     for (cli_group g = {0}; cli_group_next(shown, &g) && !cli_output_is_over();) {
         pprofdelta_sum sums[CLI_SIDES] = {{0}};
@@ -171,5 +166,4 @@ int cli_show_folded(cli_shown *shown)
         putchar('\n');
     }
     cli_notes_print(shown);
-    return cli_output_end_text();
 }

@@ -134,8 +134,8 @@ static bool finish_row(const cli_shown *shown, row *r)
     return has_value;
 }
 
-/* Returns an exit code. More frames than in other forms are no harm: they are not printed. */
-static int add_up(table *t)
+/* More frames than in other forms are no harm: they are not printed. */
+static void add_up(table *t)
 {
     enum { MORE = 1 << 28 };
     cli_shown *shown = t->shown;
@@ -151,13 +151,12 @@ static int add_up(table *t)
         for (size_t k = 0; k < values; k++)
             t->rows[i].sums[k] = all + (i * values + k) * sums;
     }
-    int code = cli_shown_each(shown, MORE, add_stack, t);
+    cli_shown_each(shown, MORE, add_stack, t);
     for (size_t i = 0; i < names; i++)
         if (finish_row(shown, &t->rows[i]))
             t->rows[t->len++] = t->rows[i];
     qsort(t->rows, t->len, sizeof *t->rows, by_sums);
     t->most = t->len < shown->most ? t->len : shown->most;
-    return code;
 }
 
 /* ---- columns ------------------------------------------------------------------------------ */
@@ -306,16 +305,13 @@ static void put_table(table *t)
                t->dropped == 1 ? "" : "s");
 }
 
-int cli_show_table(cli_shown *shown)
+void cli_show_table(cli_shown *shown)
 {
     table t = {.shown = shown, .total = cli_types_total(shown, 0, shown->chosen)};
-    int code = add_up(&t);
-    if (code)
-        return code;
+    add_up(&t);
     cli_heading_put(shown);
     cli_heading_put_caption(shown, t.most, t.len, "function", " changed");
     putchar('\n');
     if (t.most)
         put_table(&t);
-    return cli_output_end_text();
 }

@@ -136,9 +136,9 @@ void cli_shown_drop(cli_shown *shown);
 /* Goes through the samples that the filters keep, those of the first profile first. take returns the number of
  * frames that it has looked at, or will. A few bytes can stand for very many frames, as where a stack has a
  * location with many inlined calls again and again. If there are more than `more` and those that real
- * profiles have, prints that. Returns an exit code. */
+ * profiles have, prints that and ends the process (cli_must). */
 typedef uint64_t cli_shown_take(void *cookie, const cli_stack *stack, const cli_sample *sample);
-int cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void *cookie);
+void cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void *cookie);
 
 /* For `take`: only counts the frames. cookie is the cli_shown. */
 cli_shown_take cli_shown_count;
@@ -191,10 +191,10 @@ cli_frame_text *cli_stack_frames(const cli_shown *shown, const cli_stack *stack,
 
 /* ---- sorted stacks (stacks.c) ---- */
 
-/* Collects the stacks and sorts them. Returns an exit code. Those with the same names of frames are one
+/* Collects the stacks and sorts them. Those with the same names of frames are one
  * group; by_places: and with the same files and lines. The order is that of the names, root first; of equal ones
  * that of the files and lines, leaf first. */
-int cli_stacks_collect(cli_shown *shown, bool by_places);
+void cli_stacks_collect(cli_shown *shown, bool by_places);
 
 /* The same for stacks that are there. */
 void cli_stacks_sort(cli_shown *shown, bool by_places);
@@ -269,8 +269,8 @@ void cli_heading_put_caption(const cli_shown *shown, size_t most, size_t len, co
 
 /* ---- the forms (form_*.c) ---- */
 
-/* Prints to stdout, which it ends, or writes the page of --flame. Returns an exit code. */
-typedef int cli_show_form(cli_shown *shown);
+/* Prints to stdout, or writes the page of --flame. */
+typedef void cli_show_form(cli_shown *shown);
 
 /* The functions of one profile that count most, with all types or only the chosen one; or those that
  * changed most between two. */
@@ -287,8 +287,8 @@ cli_show_form cli_show_folded, cli_show_json, cli_show_flame;
 cli_show_form cli_show_lifetimes;
 
 /* One profile only; of an OTLP request, its own records. cli_raw_of_two puts a profile of what CUR has more
- * or less than PREV into the place of the first. Prints what is wrong; returns an exit code. */
+ * or less than PREV into the place of the first. */
 cli_show_form cli_show_raw;
-int cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *options);
+void cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *options);
 
 #endif

@@ -160,45 +160,38 @@ static int check_options(const show_options *options)
 }
 
 /* The forms that show every type take the default one for what the filters kept, if there is any. */
-static int choose_type(const show_options *options, cli_shown *shown)
+static void choose_type(const show_options *options, cli_shown *shown)
 {
     if (is_whole(options) && shown->sides == 1 && !shown->profiles->view->n_sample_type)
-        return CLI_DONE;
-    int code = cli_types_match(shown);
-    code = code ? code : cli_types_choose(shown, options->type, &shown->chosen);
-    if (code)
-        return code;
+        return;
+    cli_must(cli_types_match(shown));
+    cli_must(cli_types_choose(shown, options->type, &shown->chosen));
     shown->preferred = shown->chosen;
     if (!options->type && options->form != RAW)
         shown->chosen = cli_types_instead(shown, shown->preferred);
     if (options->form == JSON) /* which shows all types */
         shown->preferred = shown->chosen;
-    return CLI_DONE;
 }
 
 /* The limit counts for both profiles together. */
-static int load_profiles(show_options *options, cli_profile *profiles)
+static void load_profiles(show_options *options, cli_profile *profiles)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
     for (size_t i = 0; i < options->shown.sides; i++) {
         const char *path = options->arguments.operands[i];
         cli_keep_at_most(library.max_memory, cli_input_name(path));
-        int code = cli_profile_load(&profiles[i], (cli_file){.path = path}, &library);
-        if (code)
-            return code;
+        cli_must(cli_profile_load(&profiles[i], (cli_file){.path = path}, &library));
         if (options->form != RAW) /* which shows what is in the file */
             cli_names_find(&profiles[i], options->names);
         library.max_memory = cli_keep_left() ? cli_keep_left() : 1;
     }
-    int code = CLI_DONE;
     if (options->form == RAW && options->shown.sides > 1) {
         options->shown.sides = 1;
-        code = cli_raw_of_two(profiles, &library);
+        cli_raw_of_two(profiles, &library);
     }
     const cli_profile *last = &profiles[options->shown.sides - 1];
     cli_progress_say("adding up", last->input.name);
-    return code;
 }
 
 /* What is left is for what the limit does not count: the command itself, and the heap's own. */
@@ -209,36 +202,26 @@ static uint64_t default_limit(void)
     return limit.bytes ? limit.bytes - limit.bytes / 8 : PPROFDELTA_DEFAULT_MAX_MEMORY;
 }
 
-static int load_and_print(show_options *options, cli_profile *profiles)
-{
-    cli_shown *shown = &options->shown;
-    shown->sides = options->arguments.operands_len;
-    shown->profiles = profiles;
-    shown->filters = &options->filters;
-    shown->peeked = &options->peeked;
-    options->filters.shows_wrappers |= options->form == PEEK; /* malloc has callers, too */
-    shown->only_chosen = options->type != NULL;
-    shown->most = options->form == STACKS ? options->stacks
-                  : options->top          ? options->top
-                                          : DEFAULT_TOP;
-    cli_progress_start();
-    int code = load_profiles(options, profiles);
-    code = code ? code : choose_type(options, shown);
-    if (code)
-        return code;
-    cli_shown_make(shown, is_whole(options));
-    return forms[options->form](shown);
-}
-
 int cli_show(int argc, char **argv)
 {
-    show_options options = {.arguments = {.argc = argc, .argv = argv},
-                            .max_memory = default_limit()};
-    cli_profile profiles[CLI_SIDES] = {{.view = NULL}};
-    int code = cli_command_read(&command, &options.arguments, &options);
-    code = code ? code : check_options(&options);
-    code = code ? code : load_and_print(&options, profiles);
-    for (size_t i = 0; i < CLI_SIDES; i++)
-        cli_profile_free(&profiles[i]);
-    return code;
+    static show_options options;
+    static cli_profile profiles[CLI_SIDES];
+    cli_shown *shown = &options.shown;
+    options.arguments = (cli_arguments){.argc = argc, .argv = argv};
+    options.max_memory = default_limit();
+    cli_must(cli_command_read(&command, &options.arguments, &options));
+    cli_must(check_options(&options));
+    shown->sides = options.arguments.operands_len;
+    shown->profiles = profiles;
+    shown->filters = &options.filters;
+    shown->peeked = &options.peeked;
+    options.filters.shows_wrappers |= options.form == PEEK; /* malloc has callers, too */
+    shown->only_chosen = options.type != NULL;
+    shown->most = options.form == STACKS ? options.stacks : options.top ? options.top : DEFAULT_TOP;
+    cli_progress_start();
+    load_profiles(&options, profiles);
+    choose_type(&options, shown);
+    cli_shown_make(shown, is_whole(&options));
+    forms[options.form](shown);
+    return options.form == FLAME ? CLI_DONE : cli_output_end_text();
 }
