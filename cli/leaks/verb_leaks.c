@@ -166,10 +166,8 @@ static int print_answer(verb *v)
     else if (v->markdown)
         is_over = cli_leaks_put_markdown(w, v->base ? &v->base_work : NULL,
                                          v->budget ? (double)v->budget : INFINITY);
-    else if (!v->json)
-        cli_leaks_put_text(w);
-    for (size_t i = 0; i < w->runs_len && v->json; i++)
-        cli_leaks_put_json(w, i);
+    else
+        (v->json ? cli_leaks_put_json : cli_leaks_put_text)(w);
     code = code || w->how.html ? code : cli_output_end_text();
     if (!code && is_over)
         return CLI_LEAKS_FOUND;
