@@ -282,7 +282,7 @@ int cli_input_read(cli_input *in, cli_file file, uint64_t limit)
     *in = (cli_input){.name = cli_input_name(file.path)};
     cli_progress_say("reading", in->name);
     if (!file.is_regular && !strcmp(file.path, "-") && isatty(STDIN_FILENO))
-        return cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
+        cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
     int wrong = try_to_read(in, file, limit, why);
     return wrong ? refuse_input(in->name, wrong, why) : CLI_DONE;
 }

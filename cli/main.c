@@ -55,8 +55,10 @@ static const char *meant_by(const char *word, const char *before, char clause[64
 
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
+    bool is_record = verb->run == cli_record;
     if (verb->run != help_about)
-        cli_message_verb(verb->name);
+        cli_message_verb(verb->name, is_record ? CLI_RECORD_FAILED : CLI_FAILED,
+                         is_record ? CLI_RECORD_FAILED : CLI_USAGE);
     return verb->run(argc, argv);
 }
 
@@ -65,14 +67,14 @@ static int help_about(int argc, char **argv)
 {
     static char option[] = "--help", clause[64];
     if (argc > 2)
-        return cli_usage("%.60s: is one operand too many; help takes one verb", argv[2]);
+        cli_usage("%.60s: is one operand too many; help takes one verb", argv[2]);
     if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help") || !strcmp(argv[1], "delta"))
         return cli_delta(2, (char *[]){argv[0], option, NULL});
     const struct verb *verb = find_verb(argv[1]);
     if (verb)
         return run_verb(verb, 2, (char *[]){argv[1], option, NULL});
     const char *meant = meant_by(argv[1], "", clause);
-    return cli_usage("there is no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
+    cli_usage("there is no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
 }
 
 /* A first operand that is no verb is a profile. One profile alone is none of a delta, so "version"
@@ -87,7 +89,7 @@ static int run_delta(int argc, char **argv)
     const char *meant = meant_by(argv[1], "pprofdelta ", clause);
     if (!meant && argc > 2)
         return cli_delta(argc, argv);
-    return cli_usage("there is no file and no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
+    cli_usage("there is no file and no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
 }
 
 /* If the process is started with stdin, stdout or stderr closed, the next file that it opens gets
@@ -136,7 +138,7 @@ bool cli_set_variable(const char *name, bool has_value, const char *format, ...)
 void cli_must(int code)
 {
     if (code)
-        exit(code == CLI_PRINTED ? CLI_DONE : code);
+        exit(code);
 }
 
 int main(int argc, char **argv)
@@ -150,6 +152,5 @@ int main(int argc, char **argv)
     inherited_sigpipe = signal(SIGPIPE, SIG_IGN);
     inherited_sigxfsz = signal(SIGXFSZ, SIG_IGN);
     const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
-    cli_must(verb ? run_verb(verb, argc - 1, argv + 1) : run_delta(argc, argv));
-    return CLI_DONE;
+    return verb ? run_verb(verb, argc - 1, argv + 1) : run_delta(argc, argv);
 }

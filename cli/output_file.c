@@ -93,9 +93,9 @@ static int fail_output(cli_output *out, const char *verb, int error)
     return out->failure = cli_system_error(out->name, what, error);
 }
 
-static int refuse_terminal(const char *name)
+static _Noreturn void refuse_terminal(const char *name)
 {
-    return cli_usage("%s: is a terminal, and a profile is binary; use -o OUT or a pipe", name);
+    cli_usage("%s: is a terminal, and a profile is binary; use -o OUT or a pipe", name);
 }
 
 /* The file that path leads to through symbolic links. It need not exist if path is none. Returns
@@ -159,12 +159,14 @@ int cli_output_prepare(cli_output *out, const char *path)
     if (names_stdout(path)) {
         out->name = stdout_name;
         out->fd = STDOUT_FILENO;
-        return isatty(STDOUT_FILENO) ? refuse_terminal(out->name) : CLI_DONE;
+        if (isatty(STDOUT_FILENO))
+            refuse_terminal(out->name);
+        return CLI_DONE;
     }
     out->name = path;
     out->target = out->is_table ? strdup(path) : target_of(path);
     if (out->target && out->state && is_same_name(out->target, out->state))
-        return cli_usage("-o and --state name the same file, which cannot be both");
+        cli_usage("-o and --state name the same file, which cannot be both");
     bool is_missing = (out->is_table ? lstat : stat)(path, &st) != 0;
     if (is_missing && errno != ENOENT)
         return fail_output(out, "write", errno);
@@ -407,7 +409,7 @@ static int open_output(cli_output *out)
         if (out->fd < 0)
             fail_output(out, "open", errno);
         else if (isatty(out->fd))
-            out->failure = refuse_terminal(out->name);
+            refuse_terminal(out->name);
     }
     return out->failure ? -1 : 0;
 }

@@ -250,13 +250,12 @@ int cli_export(int argc, char **argv)
 {
     r.files = (cli_arguments){.argc = argc, .argv = argv};
     r.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    cli_must(cli_command_read(&command, &r.files, &r));
+    cli_command_read(&command, &r.files, &r);
     if (!r.dir)
-        cli_must(cli_usage("-o DIR is missing: pprofdelta export FILE... -o DIR"));
+        cli_usage("-o DIR is missing: pprofdelta export FILE... -o DIR");
     if (!strcmp(r.dir, "-"))
-        cli_must(cli_usage(
-            "-o -: the tables are four files, in a folder: pprofdelta export FILE... -o DIR"));
-    cli_must(cli_check_files(r.files.operands, r.files.operands_len, r.files.operands_len > 1));
+        cli_usage("-o -: the tables are four files, in a folder: pprofdelta export FILE... -o DIR");
+    cli_check_files(r.files.operands, r.files.operands_len, r.files.operands_len > 1);
     cli_progress_start();
     prepare_tables();
     read_all();

@@ -117,7 +117,7 @@ typedef struct cli_filters {
 } cli_filters;
 
 /* For cli_option.take: adds a filter, whose kind is option.what, to a cli_filters. text is borrowed. */
-int cli_filters_take(const cli_option *option, const char *text, void *list);
+void cli_filters_take(const cli_option *option, const char *text, void *list);
 
 /* "focus", "ignore", "tag", "hide" or "allocator". */
 const char *cli_filter_name(cli_filter_kind kind);

@@ -280,15 +280,14 @@ void cli_names_find(cli_profile *profile, cli_symbolizing how)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-int cli_names_take_dir(const cli_option *option, const char *dir, void *member)
+void cli_names_take_dir(const cli_option *option, const char *dir, void *member)
 {
     cli_debug_places *known = member;
     if (!*dir)
-        return cli_bad_value(option->name, dir, "a directory");
+        cli_bad_value(option->name, dir, "a directory");
     if (access(dir, R_OK | X_OK))
-        return cli_usage("%s: %.200s: %s", option->name, dir, strerror(errno));
+        cli_usage("%s: %.200s: %s", option->name, dir, strerror(errno));
     if (known->dirs_len == sizeof known->dirs / sizeof *known->dirs)
-        return cli_usage("%s may be given %zu times", option->name, known->dirs_len);
+        cli_usage("%s may be given %zu times", option->name, known->dirs_len);
     known->dirs[known->dirs_len++] = dir;
-    return CLI_DONE;
 }

@@ -52,7 +52,7 @@ enum { CLI_MANGLED_MAX = 4096, CLI_DEMANGLED_MAX = 16384 };
 __attribute__((weak)) size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX]);
 
 /* For cli_option.take of --debug-dir, whose member is a cli_debug_places. The others are flags. */
-int cli_names_take_dir(const cli_option *option, const char *dir, void *member);
+void cli_names_take_dir(const cli_option *option, const char *dir, void *member);
 
 /* The rows of these options in the table of a verb that prints names: at is the offset of its cli_symbolizing. */
 /* clang-format off */
