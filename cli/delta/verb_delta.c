@@ -166,5 +166,6 @@ int cli_delta(int argc, char **argv)
         cli_report_notes(o, &r.report, o->state ? o->state : r.prev.name, r.cur.name, r.unread);
     if (o->report)
         cli_report_print(o, &r.report, r.unread);
+    pprofdelta_free(r.context);
     return CLI_DONE;
 }

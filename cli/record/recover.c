@@ -39,21 +39,16 @@ typedef struct remains {
     size_t areas_len;
     pprofdelta_heap *heap;
     bool is_of_other; /* another user's, whose folder it is; this is root */
-    bool is_left;     /* the file is left alone */
     bool is_early;    /* the process ended before its file was complete */
 } remains;
 
 static const char closed[] = "is of another user; that user or root can read it";
 static const char damaged[] = "is cut or damaged: it cannot be recovered; remove it";
 
-/* ---- the file -------------------------------------------------------------------------------- */
-
-/* Says why the file is left alone, if there is a reason to say. */
-static int leave_alone(cli_recovering *how, remains *r, const char *why)
-{
-    r->is_left = true;
-    return how->is_silent || !why ? CLI_DONE : cli_error("%s: %s", r->path, why);
-}
+/* ---- the file --------------------------------------------------------------------------------
+ *
+ * The functions that return a text say why the file is left alone: NULL if it is not, and "" if there is nothing to
+ * say, because its process lives. */
 
 /* Root recovers what other users have in folders of their own, with their rights. */
 static bool is_ours(remains *r, const struct stat *folder)
@@ -64,26 +59,20 @@ static bool is_ours(remains *r, const struct stat *folder)
 }
 
 /* Opens the file and locks it. */
-static int open_file(cli_recovering *how, remains *r)
+static const char *open_file(remains *r, char why[CLI_WHY_ROOM])
 {
     struct stat folder;
-    char why[CLI_WHY_ROOM];
     r->fd = cli_regular_open(r->folder, r->name, O_RDONLY | O_NOFOLLOW, why);
-    r->is_left = r->fd >= 0 && flock(r->fd, LOCK_EX | LOCK_NB) != 0;
+    bool is_locked = r->fd >= 0 && flock(r->fd, LOCK_EX | LOCK_NB) != 0;
     if (r->fd < 0 || fstat(r->fd, &r->status)) /* of what does not change any more */
-        return leave_alone(how, r, r->fd < 0 ? why : strerror(errno));
+        return r->fd < 0 ? why : strerror(errno);
     if (r->status.st_nlink != 1 || (r->status.st_mode & 077))
-        return leave_alone(how, r,
-                           "is left alone: it is not a file of this user alone, as the heap agent "
-                           "makes them");
+        return "is left alone: it is not a file of this user alone, as the heap agent makes them";
     if (fstat(r->folder, &folder) || !is_ours(r, &folder))
-        return leave_alone(how, r,
-                           geteuid() ? "is left alone: it is another user's; that user or root can "
-                                       "recover it"
-                                     : "is left alone: it belongs to another user than its folder; "
-                                       "that user can recover it");
-    how->living += r->is_left;
-    return CLI_DONE;
+        return geteuid() ? "is left alone: it is another user's; that user or root can recover it"
+                         : "is left alone: it belongs to another user than its folder; that user "
+                           "can recover it";
+    return is_locked ? "" : NULL;
 }
 
 /* ---- does its process live? -------------------------------------------------------------------- */
@@ -163,7 +152,7 @@ static bool read_all(int fd, uint8_t *bytes, size_t len)
     return done == len;
 }
 
-static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *head, uint64_t size)
+static const char *read_areas(remains *r, const pd_remains_head *head, uint64_t size)
 {
     uint64_t end = 0;
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
@@ -171,79 +160,64 @@ static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *he
         if (area->base)
             end = pd_remains_area_off(i) + area->used;
         if (area->used > pd_remains_area_size(i) || end > size)
-            return leave_alone(how, r, damaged);
+            return damaged;
     }
     if (end < sizeof *head)
-        return leave_alone(how, r, damaged);
+        return damaged;
     r->bytes = malloc(end);
-    if (!r->bytes)
-        return cli_system_error(r->path, "read", ENOMEM);
-    if (!read_all(r->fd, r->bytes, end))
-        return leave_alone(how, r, "cannot be read");
+    if (!r->bytes || !read_all(r->fd, r->bytes, end))
+        return r->bytes ? "cannot be read" : strerror(ENOMEM);
     memcpy(r->bytes, head, sizeof *head); /* what was checked is what counts */
     r->head = (const pd_remains_head *)(const void *)r->bytes;
     r->beat = pd_remains_last_beat(r->head);
-    if (!r->beat)
-        return leave_alone(how, r, damaged);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
         if (head->areas[i].base)
             r->areas[r->areas_len++] =
                 (pprofdelta_heap_area){r->bytes + pd_remains_area_off(i),
                                        (size_t)head->areas[i].used, head->areas[i].base};
-    return CLI_DONE;
+    return r->beat ? NULL : damaged;
 }
 
 /* Reads what the file holds. The copy does not change any more. */
-static int read_file(cli_recovering *how, remains *r)
+static const char *read_file(remains *r)
 {
     pd_remains_head head = {0};
     const uint64_t size = (uint64_t)r->status.st_size;
     const size_t len = size < sizeof head ? (size_t)size : sizeof head;
     if (!read_all(r->fd, (uint8_t *)&head, len))
-        return leave_alone(how, r, "cannot be read");
+        return "cannot be read";
     r->is_early = !size || head.magic == PD_REMAINS_EARLY;
     if (r->is_early || head.magic == PD_REMAINS_OVER)
-        return CLI_DONE;
+        return NULL;
     if (len < sizeof head)
-        return leave_alone(how, r, "is cut: it cannot be recovered; remove it");
+        return "is cut: it cannot be recovered; remove it";
     if (head.magic != PD_REMAINS_MAGIC)
-        return leave_alone(how, r,
-                           "is not what the heap agent of this version leaves; the "
-                           "pprofdelta that recorded it can recover it");
+        return "is not what the heap agent of this version leaves; the pprofdelta that recorded it "
+               "can recover it";
     if (head.check != pd_remains_check_head(&head))
-        return leave_alone(how, r, damaged);
-    switch (has_ended(&head, &r->status)) {
-    case ENDED:
-        return read_areas(how, r, &head, size);
-    case LIVES:
-        how->living++;
-        return leave_alone(how, r, NULL);
-    default:
-        return leave_alone(how, r,
-                           "is left alone: the process that has it cannot be seen from here, and "
-                           "may live; recover it where that runs, or on the host of its container");
-    }
+        return damaged;
+    const fate fate = has_ended(&head, &r->status);
+    return fate == ENDED ? read_areas(r, &head, size)
+           : fate == LIVES
+               ? ""
+               : "is left alone: the process that has it cannot be seen from here, and "
+                 "may live; recover it where that runs, or on the host of its container";
 }
 
 /* ---- the window ------------------------------------------------------------------------------ */
 
-static int make_tracker(cli_recovering *how, remains *r)
+static const char *make_tracker(remains *r, pprofdelta_error *err)
 {
     const pd_remains_head *head = r->head;
     const pprofdelta_heap_remains from = {r->areas, r->areas_len, head->root};
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
-    pprofdelta_error err;
     options.compression = PPROFDELTA_PLAIN;
     if (head->has_account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
         options.second_gauge = PD_ACCOUNT_MAPPED;
     }
-    if (!pprofdelta_heap_recover(&from, &options, &r->heap, &err))
-        return CLI_DONE;
-    if (err.status == PPROFDELTA_E_STATE)
-        return leave_alone(how, r, err.text);
-    return cli_library_error(r->path, &err);
+    return pprofdelta_heap_recover(&from, &options, &r->heap, err) ? err->text : NULL;
 }
 
 static bool is_empty(const remains *r)
@@ -446,9 +420,10 @@ static int write_as_owner(cli_recovering *how, remains *r)
     const int most = getgroups(0, NULL);
     gid_t *groups = cli_keep((size_t)most + 1, sizeof *groups);
     const size_t len = (size_t)getgroups(most, groups);
-    int code = take_rights(r->status.st_uid, r->status.st_gid, 0, NULL)
-                   ? write_window(how, r)
-                   : leave_alone(how, r, "is left alone: the rights of its user cannot be taken");
+    int code =
+        take_rights(r->status.st_uid, r->status.st_gid, 0, NULL)
+            ? write_window(how, r)
+            : cli_error("%s: is left alone: the rights of its user cannot be taken", r->path);
     take_rights(geteuid(), getegid(), len, groups);
     return code;
 }
@@ -458,21 +433,23 @@ static int write_as_owner(cli_recovering *how, remains *r)
 /* Returns CLI_DONE if the file has served, and may be removed: then *is_over is set. */
 static int recover_file(cli_recovering *how, remains *r, bool *is_over)
 {
-    int code = open_file(how, r);
-    if (!code && !r->is_left)
-        code = read_file(how, r);
-    if (!code && !r->is_left && r->head)
-        code = make_tracker(how, r);
-    if (code || r->is_left)
-        return code;
-    const bool has_window = r->head && !is_empty(r);
-    if (r->head && !has_window && left_out(r))
-        return leave_alone(how, r, damaged);
+    char room[CLI_WHY_ROOM];
+    pprofdelta_error err;
+    const char *why = open_file(r, room);
+    why = why ? why : read_file(r);
+    why = why || !r->head ? why : make_tracker(r, &err);
+    const bool has_window = !why && r->head && !is_empty(r);
+    if (!why && r->head && !has_window && left_out(r))
+        why = damaged;
+    how->living += why && !*why;
+    if (why)
+        return how->is_silent || !*why ? CLI_DONE : cli_error("%s: %s", r->path, why);
+    int code = CLI_DONE;
     if (has_window)
         code = (r->is_of_other ? write_as_owner : write_window)(how, r);
     else
         *(r->is_early ? &how->early : &how->empty) += 1;
-    *is_over = !code && !r->is_left;
+    *is_over = !code;
     return code;
 }
 
