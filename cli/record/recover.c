@@ -196,12 +196,11 @@ static const char *read_file(remains *r)
                "can recover it";
     if (head.check != pd_remains_check_head(&head))
         return damaged;
-    const fate fate = has_ended(&head, &r->status);
-    return fate == ENDED ? read_areas(r, &head, size)
-           : fate == LIVES
-               ? ""
-               : "is left alone: the process that has it cannot be seen from here, and "
-                 "may live; recover it where that runs, or on the host of its container";
+    const fate now = has_ended(&head, &r->status);
+    return now == ENDED   ? read_areas(r, &head, size)
+           : now == LIVES ? ""
+                          : "is left alone: the process that has it cannot be seen from here, and "
+                            "may live; recover it where that runs, or on the host of its container";
 }
 
 /* ---- the window ------------------------------------------------------------------------------ */
@@ -421,8 +420,9 @@ static int write_as_owner(cli_recovering *how, remains *r)
     gid_t *groups = cli_keep((size_t)most + 1, sizeof *groups);
     const size_t len = (size_t)getgroups(most, groups);
     int code =
-        take_rights(r->status.st_uid, r->status.st_gid, 0, NULL)
-            ? write_window(how, r)
+        take_rights(r->status.st_uid, r->status.st_gid, 0, NULL) ? write_window(how, r)
+        : how->is_silent
+            ? CLI_FAILED
             : cli_error("%s: is left alone: the rights of its user cannot be taken", r->path);
     take_rights(geteuid(), getegid(), len, groups);
     return code;

@@ -182,15 +182,16 @@ static void put_totals(const cli_shown *shown)
 static void put_request(const cli_profile *profile)
 {
     static const char resource[] =
-        "resource  <[resource.attributes|, ><s:key>=<v:value><]>"
+        "resource  <[resource.attributes|, ><q:key>=<v:value><]>"
         "<!resource.attributes|>(no attributes)<]>\n"
-        "<[scope_profiles|><?scope.name|>scope     <s:scope.name> <s:scope.version>\n<]><]>";
+        "<[scope_profiles|><?scope.name|>scope     <q:scope.name> <q:scope.version>\n<]><]>";
     const pprofdelta_census *facts = &profile->census;
     if (!profile->request)
         return;
     size_t len = profile->request->n_resource_profiles;
     if (len)
-        cli_record_put(profile, &profile->request->resource_profiles[0]->base, resource);
+        cli_record_put(profile, &profile->request->resource_profiles[0]->base, CLI_TEXT_SHOWN,
+                       resource);
     printf("profiles  %" PRIu64 " of %zu resource%s, with %" PRIu64
            " attributes of their own and %" PRIu64 " original payloads: --raw\n",
            facts->profiles, len, len == 1 ? "" : "s", facts->other_attributes, facts->payloads);

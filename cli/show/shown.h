@@ -140,15 +140,16 @@ bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profil
 
 /* ---- records (record_text.c) ---- */
 
-/* Prints messages of pprof and of OTLP by a format that names their fields; protobuf-c's descriptors
- * say where a field is and what type it has.
+/* Prints messages of pprof and of OTLP by a format that names their fields. --raw, --json and the heading all go
+ * over the same fields: protobuf-c's descriptors say where a field is and what type it has, and the form says
+ * how it is written.
  *
  *     "<id>"            a number
  *     "<x:address>"     a number as 0x1f
- *     "<q:filename>"    a string, quoted as in --raw: bytes, or the string that an index leads to
- *     "<j:filename>"    the same as in JSON
- *     "<s:filename>"    the same as it is shown to people
- *     "<f:function_id>" the quoted name of the function with that id
+ *     "<q:filename>"    a string in the form: bytes, or the string that an index leads to
+ *     "<j:string_value>" a string in JSON, whatever the form
+ *     "<t:period_type>" a value type: its type and its unit
+ *     "<f:function_id>" the name of the function with that id
  *     "<h:trace_id>"    bytes in hexadecimal
  *     "<v:value>"       a value of OTLP as JSON; "<.>" is the message itself, which is one
  *     "<d:value>"       a double as JSON
@@ -156,7 +157,8 @@ bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profil
  *     "<*values>"       the numbers of a repeated field, with a space before each
  *     "<,values>"       the same with commas between them
  *     "<#>"             the index of the record in its list
- *     "<q:type.unit>"   a field of a message in this one; a message that is not there has zeros
+ *     "<=q:doc_url>"    a whole line, with the name of the field: doc_url: "", or "doc_url": "", in JSON
+ *     "<q:scope.name>"  a field of a message in this one; a message that is not there has zeros
  *
  * and of parts that end with "<]>":
  *
@@ -167,8 +169,13 @@ bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profil
  *     "<!a|>...<]>"          if none is */
 
 /* Prints one message. profile has the strings. Lists end early if nobody reads stdout. */
-void cli_record_put(const cli_profile *profile, const ProtobufCMessage *message,
+void cli_record_put(const cli_profile *profile, const ProtobufCMessage *message, cli_text_form form,
                     const char *format);
+
+/* What --raw and --json begin with. */
+#define CLI_RECORD_HEADER                                                                          \
+    "<=time_nanos><=duration_nanos><=t:period_type><=period><=q:default_sample_type>"              \
+    "<=q:drop_frames><=q:keep_frames><=q:doc_url>"
 
 /* ---- the model (shown.c) ---- */
 
