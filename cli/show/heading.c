@@ -78,22 +78,10 @@ static cli_string readable_comment(cli_string comment, char buf[COMMENT_MAX])
  *               36.8MiB  56.4%  [live heap]
  *               21.0MiB  32.2%  [anonymous mappings]
  */
-typedef struct part {
-    size_t name; /* the number of the name */
-    pprofdelta_sum bytes;
-} part;
-
-static int by_bytes(const void *a, const void *b)
-{
-    const part *x = a, *y = b;
-    int order = cli_sum_compare(y->bytes, x->bytes);
-    return order ? order : (x->name > y->name) - (x->name < y->name);
-}
-
 typedef struct resident {
     cli_shown *shown;
     size_t column;
-    part *parts;
+    cli_rank *parts; /* at: the number of the name */
 } resident;
 
 static uint64_t add_part(void *cookie, const cli_stack *stack, const cli_sample *sample)
@@ -101,7 +89,7 @@ static uint64_t add_part(void *cookie, const cli_stack *stack, const cli_sample 
     resident *r = cookie;
     const cli_frame *leaf = cli_stack_leaf(r->shown, stack);
     if (leaf)
-        cli_sum_add(&r->parts[leaf->name].bytes, sample->values[r->column]);
+        cli_sum_add(&r->parts[leaf->name].first, sample->values[r->column]);
     return 0;
 }
 
@@ -115,23 +103,23 @@ static void put_resident(cli_shown *shown)
     pprofdelta_sum total = type < 0 ? (pprofdelta_sum){0} : profile->samples.totals[type];
     if (cli_sum_is_zero(total))
         return;
-    part *parts = cli_keep(shown->names_len, sizeof *parts);
+    cli_rank *parts = cli_keep(shown->names_len, sizeof *parts);
     for (size_t i = 0; i < shown->names_len; i++)
-        parts[i].name = i;
+        parts[i].at = i;
     resident r = {shown, (size_t)type, parts};
     cli_shown_each(shown, 0, add_part, &r);
-    qsort(parts, shown->names_len, sizeof *parts, by_bytes);
+    qsort(parts, shown->names_len, sizeof *parts, cli_by_rank);
     cli_string unit = cli_profile_unit(profile, (size_t)type);
     char text[48], share[CLI_SHARE_ROOM];
     printf("resident  %s\n", cli_units_format(total, unit, text));
-    for (size_t i = 0; i < shown->names_len && !cli_sum_is_zero(parts[i].bytes); i++) {
+    for (size_t i = 0; i < shown->names_len && !cli_sum_is_zero(parts[i].first); i++) {
         if (i == MOST) {
             puts("          and more: --type rss_space");
             break;
         }
-        printf("          %8s  %6s  ", cli_units_format(parts[i].bytes, unit, text),
-               cli_share_format(parts[i].bytes, total, share));
-        cli_string_put(stdout, shown->names[parts[i].name], CLI_TEXT_SHOWN);
+        printf("          %8s  %6s  ", cli_units_format(parts[i].first, unit, text),
+               cli_share_format(parts[i].first, total, share));
+        cli_string_put(stdout, shown->names[parts[i].at], CLI_TEXT_SHOWN);
         putchar('\n');
     }
 }
