@@ -77,17 +77,14 @@ const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char 
     enum { HEAD = 64 << 10 };
     char head[HEAD];
     const char *what = NULL;
-    size_t len = 0;
-    ssize_t got = 0;
     pprofdelta_error err;
     int fd = cli_regular_open(AT_FDCWD, path, O_RDONLY, why);
     if (fd < 0)
         return NULL;
-    while (len < HEAD && (got = read(fd, head + len, HEAD - len)) > 0)
-        len += (size_t)got;
+    ssize_t got = read(fd, head, HEAD); /* a regular file: as many as there are */
     if (got < 0)
         snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(errno));
-    else if (pprofdelta_identify(head, len, kind, &what, &err))
+    else if (pprofdelta_identify(head, (size_t)got, kind, &what, &err))
         snprintf(why, CLI_WHY_ROOM, "%s", err.text);
     close(fd);
     return what;

@@ -14,16 +14,12 @@
 
 enum { DELTA = 1, ONLY_SUM = 2, MERGE = 4, SUM = ONLY_SUM | MERGE };
 
-static void add_counter(const cli_option *option, const char *value, void *options)
+static void add_type(const cli_option *option, const char *value, void *options)
 {
     cli_options *o = options;
-    cli_take_type(option, value, &o->counters[o->library.counters_len++]);
-}
-
-static void add_gauge(const cli_option *option, const char *value, void *options)
-{
-    cli_options *o = options;
-    cli_take_type(option, value, &o->gauges[o->library.gauges_len++]);
+    bool is_counter = option->letter == 'c';
+    size_t *len = is_counter ? &o->library.counters_len : &o->library.gauges_len;
+    cli_take_type(option, value, &(is_counter ? o->counters : o->gauges)[(*len)++]);
 }
 
 static void take_default_type(const cli_option *option, const char *value, void *flags)
@@ -73,9 +69,9 @@ static void take_label(const cli_option *option, const char *value, void *label)
 static const cli_option table[] = {
     {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(cli_options, output), 0, 0,
      "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n"},
-    {"--counter", 'c', CLI_VALUE, add_counter, 0, 0, 0,
+    {"--counter", 'c', CLI_VALUE, add_type, 0, 0, 0,
      "  -c, --counter TYPE[/UNIT]  take this sample type as a counter\n"},
-    {"--gauge", 'g', CLI_VALUE, add_gauge, 0, 0, 0,
+    {"--gauge", 'g', CLI_VALUE, add_type, 0, 0, 0,
      "  -g, --gauge TYPE[/UNIT]    take this sample type as a gauge\n"},
     {"--on-reset", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.on_reset),
      CLI_ON_RESET, SUM,
