@@ -98,12 +98,10 @@ bool cli_is_folder(const char *path)
     return !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
-static char *path_under(const char *folder, const char *name)
+static const char *path_under(const char *folder, const char *name)
 {
-    size_t len = strlen(folder);
-    char *path = cli_keep(len + strlen(name) + 2, 1);
-    sprintf(path, "%s%s%s", folder, folder[len - 1] == '/' ? "" : "/", name);
-    return path;
+    bool is_whole = folder[strlen(folder) - 1] == '/';
+    return cli_keep_print("%s%s%s", folder, is_whole ? "" : "/", name);
 }
 
 static int is_of_user(const struct dirent *entry)

@@ -2,8 +2,9 @@
 #include "output_file.h"
 
 #include "cli.h"
-#include "message.h"
 #include "input.h"
+#include "keep.h"
+#include "message.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -77,12 +78,7 @@ static size_t folder_len(const char *path)
 int cli_folder_open(const char *path, int how)
 {
     size_t len = folder_len(path);
-    char *folder = len ? strndup(path, len) : strdup(".");
-    int fd = folder ? open(folder, how | O_DIRECTORY | O_CLOEXEC) : -1;
-    int error = errno;
-    free(folder);
-    errno = error;
-    return fd;
+    return open(len ? cli_keep_print("%.*s", (int)len, path) : ".", how | O_DIRECTORY | O_CLOEXEC);
 }
 
 static int fail_output(cli_output *out, const char *verb, int error)
@@ -278,7 +274,6 @@ static void end_temporary(cli_output *out)
         at = &(*at)->next;
     if (*at)
         *at = out->next;
-    free(out->temporary);
     out->temporary = NULL;
     sigprocmask(SIG_SETMASK, &out->before, NULL);
 }
@@ -312,11 +307,8 @@ static int create_temporary(cli_output *out)
         hash = (hash ^ (unsigned char)*at) * UINT32_C(0x01000193);
     snprintf(kind, sizeof kind, PREFIX "%08" PRIx32 "-", hash);
     remove_left_overs(out->target, kind);
-    if (asprintf(&out->temporary, "%.*s%s%s", (int)folder_len(out->target), out->target, kind,
-                 RANDOM) < 0) {
-        out->temporary = NULL;
-        return ENOMEM;
-    }
+    out->temporary =
+        (char *)cli_keep_print("%.*s%s%s", (int)folder_len(out->target), out->target, kind, RANDOM);
     cli_ending_signals(&ending);
     sigprocmask(SIG_BLOCK, &ending, &out->before);
     is_registered = is_registered || !atexit(remove_unfinished);

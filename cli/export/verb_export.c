@@ -221,11 +221,9 @@ static void prepare_tables(void)
         cli_must(cli_system_error(r.dir, "make the directory", errno));
     atexit(end_run);
     for (size_t i = 0; i < TABLES; i++) {
-        const size_t room = strlen(r.dir) + 32;
-        char *path = cli_keep(room, 1);
-        snprintf(path, room, "%s/%s.arrow", r.dir, names[i]);
         r.tables[i].out = (cli_output){.fd = -1, .is_table = true};
-        cli_must(cli_output_prepare(&r.tables[i].out, path));
+        cli_must(
+            cli_output_prepare(&r.tables[i].out, cli_keep_print("%s/%s.arrow", r.dir, names[i])));
     }
 }
 

@@ -68,10 +68,9 @@ static void put_profile(const cli_profile *profile)
     const Pd__View__Profile *view = profile->view;
     char time[48];
     PUT("{\n\"file\": $,\n\"format\": $,\n\"inflated_bytes\": $,\n\"is_delta\": $,\n\"time\": $",
-        J(cli_string_of(profile->input.name)), J(cli_string_of(profile->census.format)),
-        J(profile->census.inflated_len), J((bool)profile->census.is_stamped),
-        view->time_nanos ? J(cli_string_of(cli_instant_format(view->time_nanos, time)))
-                         : CLI_JSON_NULL);
+        J(profile->input.name), J(profile->census.format), J(profile->census.inflated_len),
+        J((bool)profile->census.is_stamped),
+        J(view->time_nanos ? cli_instant_format(view->time_nanos, time) : NULL));
     cli_record_put(profile, &view->base, CLI_TEXT_JSON, header);
     put_request(profile);
     cli_record_put(profile, &view->base, CLI_TEXT_JSON, mappings);
@@ -113,8 +112,8 @@ static void put_filters(const cli_shown *shown)
     for (size_t i = 0; i < shown->filters->len; i++) {
         const cli_filter *filter = &shown->filters->list[i];
         fputs(i ? ", " : "", stdout);
-        PUT("{\"option\": $, \"value\": $, \"matched\": $",
-            J(cli_string_of(cli_filter_name(filter->kind))), J(cli_string_of(filter->text)),
+        PUT("{\"option\": $, \"value\": $, \"matched\": $", J(cli_filter_name(filter->kind)),
+            J(filter->text),
             J(shown->kept[0].matched[i] + (shown->sides > 1 ? shown->kept[1].matched[i] : 0)));
         for (size_t side = 0; side < shown->sides && filter->kind < CLI_FILTER_HIDE; side++) {
             size_t first = i * shown->profiles[side].view->n_sample_type;
