@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "instant.h"
+#include "keep.h"
 #include "message.h"
 #include "output_file.h"
 #include "suggest.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 40, LONG = 256, OPERAND = 1, SHOWN = 60, CLAUSE = 240 };
+enum { MOST = 40, LONG = 256, OPERAND = 1, SHOWN = 60 };
 
 /* The table as getopt has it. Option i has the value LONG + i, or its letter. */
 typedef struct grammar {
@@ -68,25 +69,23 @@ static bool has_one_dash(const grammar *g, const char *token)
 
 /* The clause that says what was probably meant by the word; NULL: nothing is near. If it abbreviates
  * several options, these were meant. */
-static const char *meant_by(const grammar *g, const char *word, size_t word_len, bool is_long,
-                            char clause[CLAUSE])
+static const char *meant_by(const grammar *g, const char *word, size_t word_len, bool is_long)
 {
-    const char *instead = cli_suggest_instead(word, word_len);
+    const char *instead = cli_suggest_instead(word, word_len), *found = NULL;
     cli_suggestion nearest = nearest_option(g, word, word_len);
-    size_t found = 0, len = (size_t)sprintf(clause, "did you mean ");
     for (const struct option *option = g->options; is_long && option->name; option++)
-        if (word_len && !strncmp(option->name, word, word_len) && len < CLAUSE - SHOWN)
-            len += (size_t)sprintf(clause + len, "%s--%s", found++ ? " or " : "", option->name);
+        if (word_len && !strncmp(option->name, word, word_len))
+            found =
+                cli_keep_print("%s%s--%s", found ? found : "", found ? " or " : "", option->name);
     if (!found && (!*nearest.meant || (instead && nearest.distance)))
         return instead;
-    sprintf(clause + len, "%s%s?", found ? "" : "--", found ? "" : nearest.meant);
-    return clause;
+    return cli_keep_print("did you mean %s%s?", found ? found : "--", found ? "" : nearest.meant);
 }
 
 /* getopt has refused the token, or has_one_dash. What is ambiguous is unknown, too. */
 static _Noreturn void refuse_argument(const grammar *g, int kind, const char *token)
 {
-    char name[SHOWN + 1], clause[CLAUSE], letter[] = {'-', (char)optopt, 0};
+    char name[SHOWN + 1], letter[] = {'-', (char)optopt, 0};
     size_t dashes = token[1] == '-' ? 2 : 1, len = strcspn(token, "=");
     bool is_long = dashes == 2;
     snprintf(name, sizeof name, "%.*s", len < SHOWN ? (int)len : SHOWN, token);
@@ -97,7 +96,7 @@ static _Noreturn void refuse_argument(const grammar *g, int kind, const char *to
     if (len == 2 && !is_long && !optopt)
         cli_usage("%s=%.40s: a value follows its letter without =: %s %.40s", name, token + 3, name,
                   token + 3);
-    const char *meant = meant_by(g, token + dashes, len - dashes, is_long, clause);
+    const char *meant = meant_by(g, token + dashes, len - dashes, is_long);
     if (!meant && !is_long && optopt) {
         memcpy(name, letter, sizeof letter);
         meant = cli_suggest_instead(letter + 1, 1);
@@ -194,14 +193,12 @@ void cli_bad_value(const char *option, const char *value, const char *allowed)
 }
 
 /* "auto, restart, clamp, negative or fail" */
-static void list_names(char *to, size_t room, const char *const *names)
+static const char *list_names(const char *const *names)
 {
-    size_t len = 0;
-    *to = 0;
-    for (int i = 0; names[i] && len < room; i++) {
-        const char *between = !i ? "" : names[i + 1] ? ", " : " or ";
-        len += (size_t)snprintf(to + len, room - len, "%s%s", between, names[i]);
-    }
+    const char *list = *names;
+    for (int i = 1; names[i]; i++)
+        list = cli_keep_print("%s%s%s", list, names[i + 1] ? ", " : " or ", names[i]);
+    return list;
 }
 
 void cli_take_choice(const cli_option *option, const char *value, void *chosen)
@@ -215,13 +212,11 @@ void cli_take_choice(const cli_option *option, const char *value, void *chosen)
         [CLI_REPORT] = {"", "text", "json"},
     };
     const char *const *names = choices[option->what];
-    char allowed[128];
     int first = !*names[0], i = first;
     while (value && names[i] && strcmp(value, names[i]) != 0)
         i++;
-    list_names(allowed, sizeof allowed, names + first);
     if (value && !names[i])
-        cli_bad_value(option->name, value, allowed);
+        cli_bad_value(option->name, value, list_names(names + first));
     *(int *)chosen = i;
 }
 

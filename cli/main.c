@@ -3,6 +3,7 @@
  * If the first argument is not a verb, the command line is that of the delta. A file that has the
  * name of a verb is written ./show. */
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 #include "pprofdelta.h"
 #include "suggest.h"
@@ -41,16 +42,14 @@ static const char all_verbs[] =
     "there are show, check, sum, merge, record, symbolize, leaks, export and recover";
 
 /* What was probably meant by a word that is no verb; NULL: nothing is near. */
-static const char *meant_by(const char *word, const char *before, char clause[64])
+static const char *meant_by(const char *word, const char *before)
 {
     cli_suggestion nearest = cli_suggest_for(word, strlen(word));
     const char *instead = cli_suggest_instead(word, strlen(word));
     for (size_t i = 0; i < VERBS; i++)
         cli_suggest_consider(&nearest, verbs[i].name);
-    if (instead || !*nearest.meant)
-        return instead;
-    snprintf(clause, 64, "did you mean %s%s?", before, nearest.meant);
-    return clause;
+    return instead || !*nearest.meant ? instead
+                                      : cli_keep_print("did you mean %s%s?", before, nearest.meant);
 }
 
 static int run_verb(const struct verb *verb, int argc, char **argv)
@@ -65,7 +64,7 @@ static int run_verb(const struct verb *verb, int argc, char **argv)
 /* pprofdelta help [VERB] */
 static int help_about(int argc, char **argv)
 {
-    static char option[] = "--help", clause[64];
+    static char option[] = "--help";
     if (argc > 2)
         cli_usage("%.60s: is one operand too many; help takes one verb", argv[2]);
     if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help") || !strcmp(argv[1], "delta"))
@@ -73,7 +72,7 @@ static int help_about(int argc, char **argv)
     const struct verb *verb = find_verb(argv[1]);
     if (verb)
         return run_verb(verb, 2, (char *[]){argv[1], option, NULL});
-    const char *meant = meant_by(argv[1], "", clause);
+    const char *meant = meant_by(argv[1], "");
     cli_usage("there is no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
 }
 
@@ -81,12 +80,12 @@ static int help_about(int argc, char **argv)
  * alone means the option. */
 static int run_delta(int argc, char **argv)
 {
-    static char option[] = "--version", clause[64];
+    static char option[] = "--version";
     if (argc == 2 && !strcmp(argv[1], "version"))
         return cli_delta(2, (char *[]){argv[0], option, NULL});
     if (argc < 2 || argv[1][0] == '-' || !access(argv[1], F_OK))
         return cli_delta(argc, argv);
-    const char *meant = meant_by(argv[1], "pprofdelta ", clause);
+    const char *meant = meant_by(argv[1], "pprofdelta ");
     if (!meant && argc > 2)
         return cli_delta(argc, argv);
     cli_usage("there is no file and no verb %.60s; %s", argv[1], meant ? meant : all_verbs);

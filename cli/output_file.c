@@ -96,11 +96,11 @@ static _Noreturn void refuse_terminal(const char *name)
 
 /* The file that path leads to through symbolic links. It need not exist if path is none. Returns
  * NULL with errno set. */
-static char *target_of(const char *path)
+static const char *target_of(const char *path)
 {
     struct stat st;
     bool is_link = !lstat(path, &st) && S_ISLNK(st.st_mode);
-    return is_link ? realpath(path, NULL) : strdup(path);
+    return is_link ? realpath(path, NULL) : path;
 }
 
 /* Examines the directory of path. Returns 0, or -1 with errno set. */
@@ -160,7 +160,7 @@ int cli_output_prepare(cli_output *out, const char *path)
         return CLI_DONE;
     }
     out->name = path;
-    out->target = out->is_table ? strdup(path) : target_of(path);
+    out->target = out->is_table ? path : target_of(path);
     if (out->target && out->state && is_same_name(out->target, out->state))
         cli_usage("-o and --state name the same file, which cannot be both");
     bool is_missing = (out->is_table ? lstat : stat)(path, &st) != 0;
@@ -174,7 +174,7 @@ int cli_output_prepare(cli_output *out, const char *path)
     if (out->kind == CLI_OUTPUT_DIRECT)
         return CLI_DONE;
     if (!out->target)
-        return fail_output(out, "write", is_missing ? ENOENT : ENOMEM);
+        return fail_output(out, "write", ENOENT);
     if (is_missing && examine_folder(out->target, &st))
         return fail_output(out, "write", errno);
     return is_missing ? CLI_DONE : check_old(out);
@@ -447,7 +447,6 @@ void cli_output_close(cli_output *out)
         remove_temporary(out);
     if (out->fd >= 0 && out->kind != CLI_OUTPUT_STDOUT)
         close(out->fd);
-    free(out->target);
     *out = (cli_output){.fd = -1};
 }
 

@@ -150,10 +150,8 @@ bool cli_state_replace(cli_state *state, pprofdelta *context)
                         .is_state = true,
                         .is_new = state->lock < 0,
                         .name = state->path,
-                        .target = strdup(state->path)};
+                        .target = state->path};
     const pprofdelta_sink sink = {.write = cli_output_write, .cookie = &next};
-    if (!next.target)
-        cli_must(cli_system_error(state->path, "replace the state", ENOMEM));
     if (state->lock >= 0 && !is_current(state))
         cli_must(cli_error("%s: is no longer the file that this run locked; nothing was sent",
                            state->path));

@@ -42,31 +42,24 @@ static void put_binary(const cli_profile *profile, const char *title)
     putchar('\n');
 }
 
-enum { COMMENT_MAX = 1024 };
-
-/* A comment as it is shown: in a stamp of pprofdelta the times are readable. Returns the comment
- * itself, or one in buf. */
-static cli_string readable_comment(cli_string comment, char buf[COMMENT_MAX])
+/* A comment as it is shown: in a stamp of pprofdelta the times are readable. */
+static cli_string readable_comment(cli_string comment)
 {
-    enum { MOST = COMMENT_MAX / 4 }; /* every stamp is shorter */
     static const char *const times[] = {" from=", " to="};
-    char text[MOST + 1] = "", *rest = text, *end, time[48];
-    size_t len = 0;
-    if (!cli_string_begins(comment, "pprofdelta: ") || comment.len > MOST ||
-        memchr(comment.ptr, '\0', comment.len))
+    const char *made = "", *rest = cli_keep_string(comment).ptr;
+    char *end, time[48];
+    if (!cli_string_begins(comment, "pprofdelta: ") || strlen(rest) != comment.len)
         return comment;
-    memcpy(text, comment.ptr, comment.len);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        char *at = strstr(rest, times[i]);
+        const char *at = strstr(rest, times[i]);
         int64_t nanos = at ? strtoll(at + strlen(times[i]), &end, 10) : 0;
         if (!nanos || (*end && *end != ' '))
             continue;
-        len += (size_t)sprintf(buf + len, "%.*s%s%s", (int)(at - rest), rest, times[i],
-                               cli_instant_format(nanos, time));
+        made = cli_keep_print("%s%.*s%s%s", made, (int)(at - rest), rest, times[i],
+                              cli_instant_format(nanos, time));
         rest = end;
     }
-    len += (size_t)sprintf(buf + len, "%s", rest);
-    return (cli_string){buf, len};
+    return cli_string_of(cli_keep_print("%s%s", made, rest));
 }
 
 /* ---- resident memory ---------------------------------------------------------------------- */
@@ -188,7 +181,7 @@ static void put_request(const cli_profile *profile)
 static void put_one(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
-    char text[48], comment[COMMENT_MAX];
+    char text[48];
     put_input(profile, "file");
     put_request(profile);
     put_binary(profile, "binary");
@@ -199,7 +192,7 @@ static void put_one(const cli_profile *profile)
     for (size_t i = 0; i < view->n_comment; i++) {
         cli_string whole = cli_profile_string(profile, view->comment[i]);
         fputs("comment   ", stdout);
-        cli_string_put(stdout, readable_comment(whole, comment), CLI_TEXT_SHOWN);
+        cli_string_put(stdout, readable_comment(whole), CLI_TEXT_SHOWN);
         putchar('\n');
     }
 }

@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,13 +105,6 @@ static void choose_locations(places *chosen, const cli_profile *profile, const c
 
 /* ---- one mapping ----------------------------------------------------------------------------- */
 
-static void copy_string(char *to, size_t room, cli_string from)
-{
-    size_t len = from.len < room ? from.len : room - 1;
-    memcpy(to, from.ptr, len);
-    to[len] = '\0';
-}
-
 static cli_edit_frame read_frame(cli_answer *answer)
 {
     cli_edit_frame frame = {.name = cli_answer_string(answer)};
@@ -172,12 +164,12 @@ static void ask_about(cli_edit *edit, const cli_symbolizing *how, const place *f
     cli_string name = cli_profile_string(edit->profile, mapping->filename);
     size_t len = (size_t)(end - from);
     uint64_t *addresses = cli_keep(len, sizeof *addresses);
-    char path[PATH_MAX], build_id[CLI_BUILD_ID_ROOM];
     cli_answer answer;
     *module = (cli_module_report){.mapping = mapping, .wanted = len};
     name.len = cli_profile_file_len(name);
-    copy_string(path, sizeof path, name);
-    copy_string(build_id, sizeof build_id, cli_profile_string(edit->profile, mapping->build_id));
+    const char *path = cli_keep_string(name).ptr;
+    char *build_id =
+        (char *)cli_keep_string(cli_profile_string(edit->profile, mapping->build_id)).ptr;
     for (char *at = build_id; *at; at++)
         if (*at >= 'A' && *at <= 'F')
             *at += 'a' - 'A';
