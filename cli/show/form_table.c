@@ -61,30 +61,50 @@ typedef struct table {
     column columns[PPROFDELTA_MAX_TYPES + 4];
     size_t columns_len;
     size_t dropped; /* types that there was no room for */
-    /* While the rows are added up: the number of the last stack that has the name. */
-    size_t *seen, stacks;
+    /* While the rows are added up: the number of the last stack that has the name, or the location. */
+    size_t *name_seen, *location_seen[CLI_SIDES], stacks;
 } table;
 
 /* ---- rows --------------------------------------------------------------------------------- */
 
+/* Adds the value to each function of these frames that is not in the stack so far. */
+static void add_cumulative(const table *t, size_t side, const cli_frame *from, const cli_frame *to,
+                           int64_t value)
+{
+    size_t cum = t->shown->types.len, stacks = t->stacks, *seen = t->name_seen;
+    uint64_t hides = t->shown->hides;
+    row *rows = t->rows;
+    for (; from < to; from++)
+        if (seen[from->name] != stacks && !(from->matches & hides)) {
+            cli_sum_add(&rows[from->name].sums[side][cum], value);
+            seen[from->name] = stacks;
+        }
+}
+
 /* Adds the stack to the function that spent the time or memory, the leaf; and to each function of it
- * once, also if the function recurs. */
+ * once, also if the function recurs. A location that recurs is looked at once. */
 static uint64_t add_stack(void *cookie, const cli_stack *stack, const cli_sample *sample)
 {
     table *t = cookie;
     const cli_shown *shown = t->shown;
     const size_t *columns = shown->types.column[stack->side];
-    const size_t types = shown->types.len, number = ++t->stacks;
+    size_t *seen = t->location_seen[stack->side];
+    const cli_frame *leaf = cli_stack_leaf(shown, stack), *from, *to;
     int64_t value = sample->values[columns[shown->chosen]];
-    const cli_frame *frame;
     uint64_t frames = 0;
-    for (cli_walk w = cli_walk_from_leaf(shown, stack); (frame = cli_walk_next(&w)); frames++) {
-        pprofdelta_sum *sums = t->rows[frame->name].sums[stack->side];
-        for (size_t i = 0; !frames && i < types; i++)
-            cli_sum_add(&sums[i], sample->values[columns[i]]);
-        if (t->seen[frame->name] != number)
-            cli_sum_add(&sums[types], value);
-        t->seen[frame->name] = number;
+    bool is_part;
+    t->stacks++;
+    for (size_t i = 0; leaf && i < shown->types.len; i++)
+        cli_sum_add(&t->rows[leaf->name].sums[stack->side][i], sample->values[columns[i]]);
+    if (leaf && stack->is_hidden)
+        cli_sum_add(&t->rows[leaf->name].sums[stack->side][shown->types.len], value);
+    cli_walk walk = cli_walk_from_leaf(shown, stack);
+    for (size_t at; (at = cli_walk_location(&walk, &from, &to, &is_part)) != SIZE_MAX;) {
+        if (seen[at] == t->stacks)
+            continue;
+        seen[at] = is_part ? seen[at] : t->stacks;
+        add_cumulative(t, stack->side, from, to, value);
+        frames += (uint64_t)(to - from);
     }
     return frames;
 }
@@ -112,7 +132,9 @@ static void add_up(table *t)
     cli_shown *shown = t->shown;
     size_t names = shown->names_len, sums = shown->types.len + 1;
     size_t values = shown->sides > 1 ? VALUES : 1;
-    t->seen = cli_keep(names, sizeof *t->seen);
+    t->name_seen = cli_keep(names, sizeof *t->name_seen);
+    for (size_t k = 0; k < shown->sides; k++)
+        t->location_seen[k] = cli_keep(shown->profiles[k].view->n_location, sizeof(size_t));
     pprofdelta_sum *all = cli_keep(names * values * sums, sizeof *all);
     t->rows = cli_keep(names, sizeof *t->rows);
     for (size_t i = 0; i < names; i++) {

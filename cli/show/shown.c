@@ -175,33 +175,19 @@ cli_walk cli_walk_from_root(const cli_shown *shown, const cli_stack *stack)
     return (cli_walk){shown, stack, stack->root, true};
 }
 
-/* The next location of a walk from the leaf: the part of its frames that is shown. Returns its index; SIZE_MAX: there is
- * none. */
-static inline size_t next_location(cli_walk *w, const cli_frame **from, const cli_frame **to)
-{
-    const cli_stack *stack = w->stack;
-    const cli_source *source = &w->shown->sources[stack->side];
-    const uint8_t *at = stack->sample + w->next.at;
-    if (w->next.at >= stack->root.at)
-        return SIZE_MAX;
-    size_t index =
-        cli_profile_location_index(source->profile, cli_path_next(&at, stack->is_tagged));
-    *from = source->frames + source->first[index] + w->next.frames;
-    w->next = (cli_place){(uint32_t)(at - stack->sample), 0};
-    *to = source->frames + source->first[index + 1] -
-          (w->next.at == stack->root.at ? stack->root.frames : 0);
-    return index;
-}
-
 static const cli_frame *walk_out(cli_walk *w)
 {
-    const cli_frame *from, *to;
-    for (cli_place here = w->next; next_location(w, &from, &to) != SIZE_MAX; here = w->next)
+    for (;;) {
+        const cli_frame *from, *to;
+        bool is_part;
+        cli_place here = w->next;
+        if (cli_walk_location(w, &from, &to, &is_part) == SIZE_MAX)
+            return NULL;
         if (from < to) {
             w->next = (cli_place){here.at, here.frames + 1};
             return from;
         }
-    return NULL;
+    }
 }
 
 static const cli_frame *walk_in(cli_walk *w)
@@ -242,10 +228,11 @@ const cli_frame *cli_stack_leaf(const cli_shown *shown, const cli_stack *stack)
 {
     const cli_source *source = &shown->sources[stack->side];
     const cli_frame *from, *to;
+    bool is_part;
     if (stack->is_hidden)
         return &shown->frames[shown->frames_len];
     cli_walk w = cli_walk_from_leaf(shown, stack);
-    for (size_t at; (at = next_location(&w, &from, &to)) != SIZE_MAX;)
+    for (size_t at; (at = cli_walk_location(&w, &from, &to, &is_part)) != SIZE_MAX;)
         for (; from < to && !source->is_hidden[at]; from++)
             if (!(from->matches & shown->hides))
                 return from;
@@ -434,9 +421,11 @@ void cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void 
 uint64_t cli_shown_count(void *cookie, const cli_stack *stack, const cli_sample *sample)
 {
     const cli_frame *from, *to;
+    bool is_part;
     uint64_t frames = 0;
     (void)sample;
-    for (cli_walk w = cli_walk_from_leaf(cookie, stack); next_location(&w, &from, &to) != SIZE_MAX;)
+    for (cli_walk w = cli_walk_from_leaf(cookie, stack);
+         cli_walk_location(&w, &from, &to, &is_part) != SIZE_MAX;)
         frames += (uint64_t)(to - from);
     return frames;
 }

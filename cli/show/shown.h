@@ -311,6 +311,27 @@ cli_walk cli_walk_from_leaf(const cli_shown *shown, const cli_stack *stack);
 cli_walk cli_walk_from_root(const cli_shown *shown, const cli_stack *stack);
 const cli_frame *cli_walk_next(cli_walk *walk);
 
+/* The next location of a walk from the leaf: the part of its frames that is shown. is_part: it has
+ * others. Returns its index; SIZE_MAX: there is none. */
+static inline size_t cli_walk_location(cli_walk *w, const cli_frame **from, const cli_frame **to,
+                                       bool *is_part)
+{
+    const cli_stack *stack = w->stack;
+    const cli_source *source = &w->shown->sources[stack->side];
+    const uint8_t *at = stack->sample + w->next.at;
+    if (w->next.at >= stack->root.at)
+        return SIZE_MAX;
+    size_t index =
+        cli_profile_location_index(source->profile, cli_path_next(&at, stack->is_tagged));
+    uint32_t first = w->next.frames;
+    w->next = (cli_place){(uint32_t)(at - stack->sample), 0};
+    uint32_t last = w->next.at == stack->root.at ? stack->root.frames : 0;
+    *from = source->frames + source->first[index] + first;
+    *to = source->frames + source->first[index + 1] - last;
+    *is_part = first || last;
+    return index;
+}
+
 /* The frames of a stack, leaf first, of which there are *len. Drop them (keep.h). */
 cli_frame_text *cli_stack_frames(const cli_shown *shown, const cli_stack *stack, size_t *len);
 
