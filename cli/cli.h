@@ -20,9 +20,7 @@
 #include <stdbool.h>
 
 enum {
-    CLI_OVERTAKEN = -2, /* another run was first; nothing was printed */
-    CLI_PRINTED =
-        -1, /* the help or the version was printed, and nothing is to be done: main returns 0 */
+    CLI_OVERTAKEN = -1, /* another run was first; nothing was printed */
     CLI_DONE = 0,
     CLI_FAILED = 1, /* the input or the system */
     CLI_USAGE = 2,  /* the command line */
@@ -36,6 +34,10 @@ enum {
     CLI_NOT_RUN = 126,       /* the command exists but cannot be run, or cannot be recorded */
     CLI_NOT_FOUND = 127
 };
+
+/* Ends the process with this exit code, unless it is CLI_DONE: a verb goes on only with what has succeeded. Temporary
+ * files are removed then (output_file.h), and memory is not given back: what a run holds is static. */
+void cli_must(int code);
 
 int cli_delta(int argc, char **argv);
 int cli_show(int argc, char **argv);

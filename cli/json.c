@@ -5,6 +5,14 @@
 #include <math.h>
 #include <string.h>
 
+static void put_string(FILE *to, cli_text_form form, cli_string string)
+{
+    if (string.ptr)
+        cli_string_put(to, string, form);
+    else
+        fputs("null", to);
+}
+
 static void put_value(FILE *to, cli_text_form form, const cli_json_value *v)
 {
     char text[48];
@@ -30,10 +38,11 @@ static void put_value(FILE *to, cli_text_form form, const cli_json_value *v)
         fputs(cli_sum_format(*(const pprofdelta_sum *)v->at, text), to);
         break;
     case CLI_JSON_STRING:
-        if (((const cli_string *)v->at)->ptr)
-            cli_string_put(to, *(const cli_string *)v->at, form);
-        else
-            fputs("null", to);
+        put_string(to, form, *(const cli_string *)v->at);
+        break;
+    case CLI_JSON_TEXT:
+        put_string(to, form,
+                   *(char *const *)v->at ? cli_string_of(*(char *const *)v->at) : (cli_string){0});
     }
 }
 

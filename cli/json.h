@@ -2,7 +2,7 @@
  *
  *     cli_json_put(stdout, CLI_TEXT_JSON, "{\"file\": $, \"line\": $}", CLI_JSON(file), CLI_JSON(line))
  *
- * A string is quoted in the form (see text.h). A string whose ptr is NULL becomes null, and so does a
+ * A string is quoted in the form (see text.h). A string that is NULL becomes null, and so does a
  * number that is not finite. A truth value has to be a bool: an int is a number. */
 #ifndef CLI_JSON_H
 #define CLI_JSON_H
@@ -16,6 +16,7 @@ typedef enum cli_json_kind {
     CLI_JSON_UNSIGNED,
     CLI_JSON_DOUBLE,
     CLI_JSON_STRING,
+    CLI_JSON_TEXT, /* a pointer to characters */
     CLI_JSON_SUM
 } cli_json_kind;
 
@@ -33,7 +34,8 @@ typedef struct cli_json_value {
                  int: CLI_JSON_SIGNED, long: CLI_JSON_SIGNED, long long: CLI_JSON_SIGNED,          \
                  unsigned: CLI_JSON_UNSIGNED, unsigned long: CLI_JSON_UNSIGNED,                    \
                  unsigned long long: CLI_JSON_UNSIGNED,                                            \
-                 cli_string: CLI_JSON_STRING, pprofdelta_sum: CLI_JSON_SUM),                       \
+                 cli_string: CLI_JSON_STRING, const char *: CLI_JSON_TEXT, char *: CLI_JSON_TEXT,  \
+                 pprofdelta_sum: CLI_JSON_SUM),                                                    \
         sizeof(value), (__typeof__(value)[1]){value}}
 /* clang-format on */
 

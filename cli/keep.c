@@ -5,6 +5,8 @@
 #include "message.h"
 
 #include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +114,19 @@ cli_string cli_keep_string(cli_string string)
     char *copy = cli_keep(string.len + 1, 1);
     memcpy(copy, string.ptr, string.len);
     return (cli_string){copy, string.len};
+}
+
+const char *cli_keep_print(const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    size_t room = (size_t)vsnprintf(NULL, 0, format, args) + 1;
+    char *text = cli_keep(room, 1);
+    vsnprintf(text, room, format, again);
+    va_end(again);
+    va_end(args);
+    return text;
 }
 
 typedef struct placed {

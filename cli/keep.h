@@ -41,6 +41,9 @@ void *cli_keep_more(void *array, size_t len, size_t more, size_t *cap, size_t si
 /* A copy of the string, with a NUL behind it. */
 cli_string cli_keep_string(cli_string string);
 
+/* The text that printf prints. */
+__attribute__((format(printf, 1, 2))) const char *cli_keep_print(const char *format, ...);
+
 /* Numbers texts in the order of their bytes: numbers[i] is that of texts[i]. Equal texts have one
  * number. Returns the distinct texts, of which there are *distinct. */
 cli_string *cli_keep_numbered(const cli_string *texts, size_t len, uint32_t *numbers,

@@ -29,7 +29,7 @@ typedef struct cli_options {
 /* `pprofdelta sum` and `pprofdelta merge` have some options of the delta, and any number of files. */
 extern const cli_command cli_delta_command, cli_sum_command, cli_merge_command;
 
-/* Reads argv into *options. Prints what is wrong; returns an exit code. */
-int cli_options_parse(cli_options *options, const cli_command *command, int argc, char **argv);
+/* Reads argv into *options. Prints what is wrong, and ends the process then (cli_must). */
+void cli_options_parse(cli_options *options, const cli_command *command, int argc, char **argv);
 
 #endif

@@ -107,26 +107,19 @@ static int check_file(const pprofdelta_options *library, const char *path)
     return code;
 }
 
-/* Returns the first exit code that is not 0. */
-static int check_files(const pprofdelta_options *library, const cli_arguments *files)
-{
-    int first = CLI_DONE;
-    cli_progress_start();
-    for (size_t i = 0; i < files->operands_len; i++) {
-        int code = check_file(library, files->operands[i]);
-        if (!first)
-            first = code;
-    }
-    int printed = cli_output_end_text();
-    return printed ? printed : first;
-}
-
 int cli_check(int argc, char **argv)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     cli_arguments arguments = {.argc = argc, .argv = argv};
     library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    int code = cli_command_read(&command, &arguments, &library);
-    code = code ? code : cli_check_files(arguments.operands, arguments.operands_len, false);
-    return code ? code : check_files(&library, &arguments);
+    cli_command_read(&command, &arguments, &library);
+    cli_check_files(arguments.operands, arguments.operands_len, false);
+    cli_progress_start();
+    int first = CLI_DONE; /* exit code that is not 0 */
+    for (size_t i = 0; i < arguments.operands_len; i++) {
+        int code = check_file(&library, arguments.operands[i]);
+        first = first ? first : code;
+    }
+    cli_must(cli_output_end_text());
+    return first;
 }

@@ -20,17 +20,14 @@
 #include "delta/state_file.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #else
 #define mallopt(option, value) ((void)0)
 #endif
 
-/* Everything that a run holds, zeroed first, so that one place can give it all back. */
 typedef struct run {
     cli_options options;
     cli_input prev, cur;
@@ -55,22 +52,21 @@ static bool is_after(int64_t nanos, const struct timespec *changed)
 /* Gives the start to the library, which compares it with the time of the profile that it remembers.
  * Text heap profiles have no time: that of the file, which was written after the profile was taken,
  * stands in. prev: the file; NULL: there is none. */
-static int set_started(run *r, const char *name, const struct stat *prev)
+static void set_started(run *r, const char *name, const struct stat *prev)
 {
     int64_t started = r->options.started_nanos;
     pprofdelta_memory m = {.size = sizeof m};
     if (!started)
-        return CLI_DONE;
+        return;
     pprofdelta_describe(r->context, &m);
     if (m.types_len && !(m.attempts ? m.open_to_nanos : m.to_nanos)) {
         if (!prev || !S_ISREG(prev->st_mode))
-            return cli_error("%s: the profile has no time that --started could be compared with; "
-                             "give it as a regular file, whose time stands in",
-                             name);
+            cli_must(cli_error("%s: the profile has no time that --started could be compared with; "
+                               "give it as a regular file, whose time stands in",
+                               name));
         started = is_after(started, &prev->st_mtim) ? INT64_MAX : 0;
     }
     pprofdelta_set_started(r->context, started);
-    return CLI_DONE;
 }
 
 /* ---- two files ------------------------------------------------------------------------------- */
@@ -83,120 +79,96 @@ static bool is_one_file(const char *a, const char *b)
            S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
-static int compare_files(run *r)
+static void compare_files(run *r)
 {
     const cli_options *o = &r->options;
     const pprofdelta_sink sink = {.write = cli_output_write, .cookie = &r->output};
     pprofdelta_error err;
-    bool is_one = is_one_file(o->prev, o->cur);
-    int code = cli_input_read(&r->prev, (cli_file){.path = o->prev}, o->library.max_memory);
-    if (code)
-        return code;
-    if (pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err))
-        return cli_library_error(r->prev.name, &err);
     struct stat prev;
+    bool is_one = is_one_file(o->prev, o->cur);
+    cli_must(cli_input_read(&r->prev, (cli_file){.path = o->prev}, o->library.max_memory));
+    if (pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err))
+        cli_must(cli_library_error(r->prev.name, &err));
     bool is_file = strcmp(o->prev, "-") != 0 && !stat(o->prev, &prev);
-    if ((code = set_started(r, r->prev.name, is_file ? &prev : NULL)))
-        return code;
+    set_started(r, r->prev.name, is_file ? &prev : NULL);
     cli_input_free(&r->prev); /* before those of CUR are read */
-    if ((code = cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory)))
-        return code;
+    cli_must(cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory));
     cli_progress_say("comparing", r->cur.name);
     if (pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, &r->report, &err))
-        return r->output.failure ? r->output.failure /* the message is printed already */
-                                 : cli_inputs_error(CLI_TWO_FILES, r->prev.name, r->cur.name, &err);
+        cli_must(r->output.failure
+                     ? r->output.failure /* the message is printed already */
+                     : cli_inputs_error(CLI_TWO_FILES, r->prev.name, r->cur.name, &err));
     r->report.is_same |= is_one;
-    return cli_output_finish(&r->output);
+    cli_must(cli_output_finish(&r->output));
 }
 
 /* ---- with a state ---------------------------------------------------------------------------- */
 
-/* Makes the delta, and a FILE that has this attempt. */
-static int try_window(run *r)
+/* Makes the delta, and a FILE that has this attempt. Returns false if another run has made FILE first. */
+static bool try_window(run *r)
 {
     const cli_options *o = &r->options;
     const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &r->delta};
     pprofdelta_error err;
-    int code;
     if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
-        return cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err);
-    if ((code = cli_state_open(&r->state, o)) || (code = cli_state_load(&r->state, r->context)) ||
-        (code = set_started(r, o->state, &r->state.is)))
-        return code;
+        cli_must(cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err));
+    cli_state_open(&r->state, o);
+    cli_state_load(&r->state, r->context);
+    set_started(r, o->state, &r->state.is);
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
     if (status)
-        return status == PPROFDELTA_E_SINK
-                   ? cli_system_error(r->cur.name, "keep the delta", ENOMEM)
-                   : cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err);
+        cli_must(status == PPROFDELTA_E_SINK
+                     ? cli_system_error(r->cur.name, "keep the delta", ENOMEM)
+                     : cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err));
     if (!r->delta.len) /* a request without samples: nothing is sent, and the state goes on */
         pprofdelta_commit(r->context);
     return cli_state_replace(&r->state, r->context);
 }
 
-static int continue_state(run *r)
+static void continue_state(run *r)
 {
     const cli_options *o = &r->options;
-    int code = cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory);
-    if (code)
-        return code;
-    while ((code = try_window(r)) == CLI_OVERTAKEN) {
+    cli_must(cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory));
+    while (!try_window(r)) {
         pprofdelta_abandon(r->context);
         r->delta.len = 0;
     }
-    if (code)
-        return code;
     if (o->uploader.argv && r->delta.len) {
         cli_progress_end(); /* from here on the terminal is the uploader's */
-        code = cli_upload_run(&o->uploader, &r->delta, &r->report, &r->unread);
+        cli_must(cli_upload_run(&o->uploader, &r->delta, &r->report, &r->unread));
     } else if (!o->uploader.argv) {
-        cli_output_write(&r->output, r->delta.bytes, r->delta.len);
-        code = cli_output_finish(&r->output);
+        cli_must(cli_output_finish_with(&r->output, &r->delta));
     }
-    return code || !r->delta.len ? code : cli_state_arrived(&r->state);
+    if (r->delta.len)
+        cli_state_arrived(&r->state);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static int run_command(run *r, int argc, char **argv)
-{
-    const cli_options *o = &r->options;
-    pprofdelta_error err;
-    int code = cli_options_parse(&r->options, &cli_delta_command, argc, argv);
-    if (code)
-        return code;
-    if (o->status)
-        return cli_status_print(o);
-    const char *first = o->state ? o->cur : o->prev;
-    r->output.state = o->state;
-    if (!o->uploader.argv && (code = cli_output_prepare(&r->output, o->output)))
-        return code;
-    cli_progress_start();
-    if (pprofdelta_new(&o->library, NULL, &r->context, &err))
-        return cli_options_error(cli_input_name(first), &err);
-    code = o->state ? continue_state(r) : compare_files(r);
-    if (code)
-        return code;
-    if (o->report != CLI_REPORT_JSON && !cli_is_quiet) /* JSON has all of this */
-        cli_report_notes(o, &r->report, o->state ? o->state : r->prev.name, r->cur.name, r->unread);
-    if (o->report)
-        cli_report_print(o, &r->report, r->unread);
-    return CLI_DONE;
-}
-
 int cli_delta(int argc, char **argv)
 {
-    run r = {.report.size = sizeof r.report, .output = {.fd = -1}, .state = {.lock = -1}};
+    static run r = {.report.size = sizeof r.report, .output = {.fd = -1}, .state = {.lock = -1}};
+    const cli_options *o = &r.options;
+    pprofdelta_error err;
     /* After glibc has freed a large block, it puts others of up to that length into its heap, where an array
      * that grows leaves its former places. A run is short and needs the memory for other arrays. */
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
-    int code = run_command(&r, argc, argv);
-    cli_output_close(&r.output);
-    if (r.state.lock >= 0)
-        close(r.state.lock);
+    cli_options_parse(&r.options, &cli_delta_command, argc, argv);
+    if (o->status)
+        return cli_status_print(o);
+    const char *first = o->state ? o->cur : o->prev;
+    r.output.state = o->state;
+    if (!o->uploader.argv)
+        cli_must(cli_output_prepare(&r.output, o->output));
+    cli_progress_start();
+    if (pprofdelta_new(&o->library, NULL, &r.context, &err))
+        cli_must(cli_options_error(cli_input_name(first), &err));
+    (o->state ? continue_state : compare_files)(&r);
+    if (o->report != CLI_REPORT_JSON && !cli_is_quiet) /* JSON has all of this */
+        cli_report_notes(o, &r.report, o->state ? o->state : r.prev.name, r.cur.name, r.unread);
+    if (o->report)
+        cli_report_print(o, &r.report, r.unread);
     pprofdelta_free(r.context);
-    free(r.prev.bytes);
-    free(r.cur.bytes);
-    free(r.delta.bytes);
-    return code;
+    return CLI_DONE;
 }

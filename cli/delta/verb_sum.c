@@ -156,15 +156,15 @@ static int add_file(run *r, cli_file file)
     return CLI_DONE;
 }
 
-static int write_sum(run *r)
+static void write_sum(run *r)
 {
     pprofdelta_error err;
     const pprofdelta_sink sink = {.write = cli_output_write, .cookie = &r->output};
     if (pprofdelta_adder_finish(r->adder, &sink, &err))
-        return r->gap && err.status == PPROFDELTA_E_MISMATCH ? refuse_gap(r, &err)
-               : r->output.failure                           ? r->output.failure
-                                                             : cli_library_error("the sum", &err);
-    return cli_output_finish(&r->output);
+        cli_must(r->gap && err.status == PPROFDELTA_E_MISMATCH
+                     ? refuse_gap(r, &err)
+                     : cli_output_error(&r->output, "the sum", &err));
+    cli_must(cli_output_finish(&r->output));
 }
 
 /* ---- a merge ----------------------------------------------------------------------------------- */
@@ -182,23 +182,18 @@ static int by_window(const void *left, const void *right)
 }
 
 /* Reads the stamps, and sorts the files by them. */
-static int sort_windows(run *r)
+static void sort_windows(run *r)
 {
     const cli_arguments *arguments = &r->options.arguments;
-    uint64_t limit = r->options.library.max_memory;
     pprofdelta_census census;
     bool is_read;
     r->windows = cli_keep(arguments->operands_len, sizeof *r->windows);
     for (size_t i = 0; i < arguments->operands_len; i++) {
-        const char *path = arguments->operands[i];
-        int code =
-            cli_input_check((cli_file){.path = path, .is_regular = true}, limit, &census, &is_read);
-        if (code)
-            return code;
-        r->windows[i] = (window){path, census.stamp};
+        const cli_file file = {.path = arguments->operands[i], .is_regular = true};
+        cli_must(cli_input_check(file, r->options.library.max_memory, &census, &is_read));
+        r->windows[i] = (window){file.path, census.stamp};
     }
     qsort(r->windows, arguments->operands_len, sizeof *r->windows, by_window);
-    return CLI_DONE;
 }
 
 static void note_merge(const run *r)
@@ -215,52 +210,43 @@ static void note_merge(const run *r)
 
 /* ---- the verbs --------------------------------------------------------------------------------- */
 
-static int run_command(run *r, const cli_command *command, int argc, char **argv)
+static void add_files(run *r)
 {
-    const cli_arguments *arguments = &r->options.arguments;
-    pprofdelta_error err;
-    int code = cli_options_parse(&r->options, command, argc, argv);
-    if (code)
-        return code;
-    if ((code = cli_output_prepare(&r->output, r->options.output)))
-        return code;
-    if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))
-        return cli_options_error(cli_input_name(arguments->operands[0]), &err);
-    cli_progress_start();
-    if (command == &cli_merge_command && (code = sort_windows(r)))
-        return code;
-    const char *const *operands = arguments->operands;
-    size_t len = arguments->operands_len;
-    if (command == &cli_sum_command && len == 1 && cli_is_folder(operands[0])) {
-        if ((code = cli_recover_and_read(&r->folder, operands[0], "sum")))
-            return code;
-        len = r->folder.files_len;
-    }
+    const char *const *operands = r->options.arguments.operands;
+    const bool is_folder = r->folder.files_len;
+    size_t len = is_folder ? r->folder.files_len : r->options.arguments.operands_len;
+    int code = CLI_DONE;
     for (size_t i = 0; i < len && !code; i++)
-        code =
-            add_file(r, r->folder.files ? r->folder.files[i]
-                                        : (cli_file){r->windows ? r->windows[i].path : operands[i],
-                                                     r->windows != NULL, NULL});
+        code = add_file(r, is_folder    ? r->folder.files[i]
+                           : r->windows ? (cli_file){r->windows[i].path, true, NULL}
+                                        : (cli_file){.path = operands[i]});
     for (int join = 0; join < PPROFDELTA_JOIN_APART && !r->windows; join++)
         note_joined(&r->joins[join], (pprofdelta_join)join);
-    if (!code && !r->last)
-        code = cli_error("%s: no file in it is a profile", arguments->operands[0]);
-    if (code)
-        return code;
+    cli_must(code);
+    if (!r->last)
+        cli_must(cli_error("%s: no file in it is a profile", operands[0]));
     if (r->windows)
         note_merge(r);
-    return write_sum(r);
 }
 
 static int run_verb(const cli_command *command, int argc, char **argv)
 {
-    run r = {.output = {.fd = -1}};
-    int code = run_command(&r, command, argc, argv);
+    static run r = {.output = {.fd = -1}};
+    const cli_arguments *arguments = &r.options.arguments;
+    pprofdelta_error err;
+    cli_options_parse(&r.options, command, argc, argv);
+    cli_must(cli_output_prepare(&r.output, r.options.output));
+    if (pprofdelta_adder_new(&r.options.library, NULL, &r.adder, &err))
+        cli_must(cli_options_error(cli_input_name(arguments->operands[0]), &err));
+    cli_progress_start();
+    if (command == &cli_merge_command)
+        sort_windows(&r);
+    else if (arguments->operands_len == 1 && cli_is_folder(arguments->operands[0]))
+        cli_must(cli_recover_and_read(&r.folder, arguments->operands[0], "sum"));
+    add_files(&r);
+    write_sum(&r);
     pprofdelta_adder_free(r.adder);
-    cli_output_close(&r.output);
-    cli_input_free(&r.input);
-    cli_folder_close(&r.folder);
-    return code;
+    return CLI_DONE;
 }
 
 int cli_sum(int argc, char **argv)

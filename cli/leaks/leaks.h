@@ -10,7 +10,8 @@
  *     leaks_rank.c      judges stacks and sums of stacks; ranks what was found
  *     leaks_areas.c     judges the areas of the resident memory
  *     leaks_join.c      what several runs have in common
- *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   print
+ *     leaks_report.c    which runs and findings are printed, in which order: one walk, of which
+ *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   are the forms
  *     leaks_source.c    the source lines of a page
  *
  * A stack is one of `show` (show/shown.h): all windows are merged into one profile (view_merge.h),
@@ -357,10 +358,6 @@ cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, siz
 cli_stack cli_leaks_shown_stack(const cli_leaks_run *run, const cli_leaks_row *row,
                                 bool all_frames);
 
-/* Prints it, leaf first; the row is known by its number. */
-void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frames,
-                         const char *indent);
-
 /* ---- judging (leaks_rank.c, leaks_areas.c) ---- */
 
 /* A series that is added up from rows. */
@@ -436,16 +433,50 @@ cli_key cli_leaks_key_of(const cli_leaks_rows *rows, const cli_leaks_row *row, b
 /* Is the finding a stack of a group? */
 bool cli_leaks_is_member(const cli_leaks_finding *finding);
 
-/* ---- printing (leaks_text.c, leaks_json.c) ---- */
+/* ---- printing (leaks_report.c) ---- */
 
-/* Prints all runs: suspects, then what is unknown, then runs without either, then those that are too short. */
+/* A part of what is printed: a run, with some of its findings or all. */
+typedef struct cli_leaks_section {
+    const cli_leaks_run *run;
+    const cli_leaks_finding **list;
+    size_t len, first; /* first: the findings of the sections before */
+    size_t left;       /* findings of the run that are left out, if no section of it follows */
+    bool is_again;     /* there is one before */
+} cli_leaks_section;
+
+/* All that is printed, in its order. */
+typedef struct cli_leaks_report {
+    const cli_leaks_work *work;
+    FILE *to;
+    cli_text_form form; /* of JSON */
+    bool by_kind;       /* the suspects of all runs come first, else each run is one section */
+    bool is_whole;      /* each run has a section, with all its findings */
+    bool repeats;       /* also findings that a run before has */
+    bool has_others;    /* runs without a finding have sections, but for those that are counted: */
+    size_t few, same;   /* have too few windows, or only what other runs have */
+    cli_leaks_section *sections;
+    size_t sections_len, sections_cap, findings;
+    size_t *last; /* of each run: the number of its last section, from 1 */
+} cli_leaks_report;
+
+/* How a form writes a section. */
+typedef struct cli_leaks_form {
+    void (*begin_section)(const cli_leaks_report *report, const cli_leaks_section *section);
+    void (*put_finding)(const cli_leaks_report *report, const cli_leaks_section *section,
+                        size_t at);
+    void (*end_section)(const cli_leaks_report *report, const cli_leaks_section *section);
+} cli_leaks_form;
+
+/* Makes the sections, as the members before them say, and writes them all; or writes one. */
+void cli_leaks_write(cli_leaks_report *report, const cli_leaks_form *form);
+void cli_leaks_write_section(const cli_leaks_report *report, const cli_leaks_section *section,
+                             const cli_leaks_form *form);
+
+/* Of one run, its object. */
+extern const cli_leaks_form cli_leaks_json;
+
 void cli_leaks_put_text(const cli_leaks_work *work);
-
-/* Prints the run at an index. */
-void cli_leaks_put_json(const cli_leaks_work *work, size_t at);
-
-/* Writes the object of a run, with so many of the findings that are shown. */
-void cli_leaks_put_run(FILE *to, cli_text_form form, const cli_leaks_run *run, size_t findings);
+void cli_leaks_put_json(const cli_leaks_work *work);
 
 /* Writes the page, with short names. Prints what is wrong; returns an exit code. */
 int cli_leaks_put_html(cli_leaks_work *work);
@@ -459,10 +490,12 @@ void cli_leaks_put_source(FILE *to, const cli_leaks_run *run, size_t findings);
  * above it. */
 bool cli_leaks_put_markdown(const cli_leaks_work *work, const cli_leaks_work *base, double budget);
 
-/* "12.0MiB", and "+12.0MiB/h", or "/min" in a run of minutes. Both return buf. */
-enum { CLI_LEAKS_SLOPE_ROOM = 56 };
-char *cli_leaks_format_value(double value, cli_string unit, char buf[48]);
-char *cli_leaks_format_slope(const cli_leaks_run *run, cli_string unit, double slope,
-                             char buf[CLI_LEAKS_SLOPE_ROOM]);
+/* What to do about verdicts that are unknown; NULL: nothing. */
+const char *cli_leaks_advice(const cli_leaks_work *work);
+
+/* "12.0MiB"; "+12.0MiB/h", or "/min" in a run of minutes; "59.0min". Kept (keep.h). */
+const char *cli_leaks_value(double value, cli_string unit);
+const char *cli_leaks_slope(const cli_leaks_run *run, cli_string unit, double slope);
+const char *cli_leaks_span(double seconds);
 
 #endif

@@ -63,7 +63,7 @@ cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, siz
     return cause;
 }
 
-/* ---- one stack as text ---------------------------------------------------------------------- */
+/* ---- one stack as it is shown ---------------------------------------------------------------------- */
 
 cli_stack cli_leaks_shown_stack(const cli_leaks_run *run, const cli_leaks_row *row, bool all_frames)
 {
@@ -71,18 +71,6 @@ cli_stack cli_leaks_shown_stack(const cli_leaks_run *run, const cli_leaks_row *r
     if (!all_frames)
         cli_stack_fold(&run->rows.all->shown, &stack, run->is_heap);
     return stack;
-}
-
-void cli_leaks_put_stack(const cli_leaks_run *run, size_t number, bool all_frames,
-                         const char *indent)
-{
-    cli_stack stack = cli_leaks_shown_stack(run, &run->rows.rows[number], all_frames);
-    size_t len;
-    cli_frame_text *frames = cli_stack_frames(&run->rows.all->shown, &stack, &len);
-    if (!len)
-        printf("%s(no stack)\n", indent);
-    cli_frames_put(frames, len, indent);
-    cli_drop(frames);
 }
 
 /* ---- the names of what is shown --------------------------------------------------------------- */

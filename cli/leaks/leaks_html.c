@@ -310,7 +310,9 @@ static void put_page_run(FILE *to, page_run s, double grain)
     cli_shown shown = shown_of(&s);
     cli_flame_tree tree = cli_flame_tree_make(&shown);
     fputs("{\"report\":", to);
-    cli_leaks_put_run(to, CLI_TEXT_SCRIPT, run, findings);
+    cli_leaks_section section = {.run = run, .list = found->shown, .len = findings};
+    const cli_leaks_report report = {.to = to, .form = CLI_TEXT_SCRIPT, .sections = &section};
+    cli_leaks_write_section(&report, &section, &cli_leaks_json);
     cli_flame_tree_put(to, &tree);
     PUT(to, ",\n\"film\":{\"grain\":$,\n\"points\":[", J(grain));
     for (size_t i = 0; i < run->timeline.len; i++)
@@ -339,11 +341,11 @@ static size_t choose_runs(const cli_leaks_work *w, page_run list[MOST_RUNS])
 static void put_data(FILE *to, const cli_leaks_work *w, const page_run *list, size_t len,
                      double grain)
 {
-    PUT(to, "{\"version\":$,\n\"leftOut\":$,\n\"reasons\":[",
-        J(cli_string_of(pprofdelta_version())), J(w->runs_len - len));
+    PUT(to, "{\"version\":$,\n\"leftOut\":$,\n\"reasons\":[", J(pprofdelta_version()),
+        J(w->runs_len - len));
     for (size_t i = 0; i <= CLI_LEAKS_SHRINKING; i++)
-        PUT(to, i ? ",\n[$,$]" : "[$,$]", J(cli_string_of(cli_leaks_reasons[i].word)),
-            J(cli_string_of(cli_leaks_reasons[i].text)));
+        PUT(to, i ? ",\n[$,$]" : "[$,$]", J(cli_leaks_reasons[i].word),
+            J(cli_leaks_reasons[i].text));
     fputs("],\n\"runs\":[", to);
     for (size_t i = 0; i < len; i++) {
         fputs(i ? ",\n" : "\n", to);

@@ -71,58 +71,45 @@ static void put_left(size_t left)
         printf("\nand %zu more\n", left);
 }
 
-/* ---- suspects ------------------------------------------------------------------------------- */
+/* ---- findings ------------------------------------------------------------------------------- */
 
-static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
+static void begin_section(const cli_leaks_report *r, const cli_leaks_section *s)
 {
-    char now[48], slope[CLI_LEAKS_SLOPE_ROOM];
+    (void)r;
+    const cli_leaks_run *run = s->run;
+    const cli_leaks_findings *found = &run->findings;
+    putchar('\n');
+    put_code(run->binary.len ? run->binary : cli_string_of("(no name)"));
+    printf(": suspects %zu, unknown %zu, stacks without steady growth %zu; in use %s ",
+           found->suspects, found->unknown, found->others, cli_leaks_value(found->now, run->unit));
+    put_code(run->type);
+    printf(", windows %zu%s\n", run->windows,
+           cli_leaks_is_enough(run) ? "" : ", which are no evidence for a verdict");
+    if (s->len)
+        fputs("\n| | Place | In use | Slope | Why |\n|---|---|---:|---:|---|\n", stdout);
+}
+
+static void put_finding(const cli_leaks_report *r, const cli_leaks_section *s, size_t at)
+{
+    (void)r;
+    const cli_leaks_finding *f = s->list[at];
     const char *bold = f->verdict.kind == CLI_LEAKS_SUSPECT ? "**" : "";
-    cli_string unit = cli_leaks_unit_of(run, f);
-    printf("| %s%s%s | ", bold, cli_leaks_kinds[f->verdict.kind].text, bold);
-    if (f->what == CLI_LEAKS_AREAS)
-        fputs("resident memory: ", stdout);
+    cli_string unit = cli_leaks_unit_of(s->run, f);
+    printf("| %s%s%s | %s", bold, cli_leaks_kinds[f->verdict.kind].text, bold,
+           f->what == CLI_LEAKS_AREAS ? "resident memory: " : "");
     put_cause(&f->cause);
     if (f->stacks > 1)
         printf(", %zu stacks", f->stacks);
     if (f->runs > 1)
         printf(", in %zu processes", f->runs);
-    printf(" | %s | %s | %s |\n", cli_leaks_format_value(f->now, unit, now),
-           cli_leaks_format_slope(run, unit, f->verdict.slope, slope), cli_leaks_why(&f->verdict));
+    printf(" | %s | %s | %s |\n", cli_leaks_value(f->now, unit),
+           cli_leaks_slope(s->run, unit, f->verdict.slope), cli_leaks_why(&f->verdict));
 }
 
-/* What other runs have, too, is in the first of them. A run that is too short has none. */
-static bool is_listed(const cli_leaks_run *run, const cli_leaks_finding *f)
+static void end_section(const cli_leaks_report *r, const cli_leaks_section *s)
 {
-    return !cli_leaks_is_short(run) && !f->is_repeated;
-}
-
-static bool has_listed(const cli_leaks_run *run)
-{
-    bool has = false;
-    for (size_t i = 0; i < run->findings.shown_len; i++)
-        has |= is_listed(run, run->findings.shown[i]);
-    return has;
-}
-
-static void put_run(const cli_leaks_run *run)
-{
-    const cli_leaks_findings *found = &run->findings;
-    char text[48];
-    putchar('\n');
-    put_code(run->binary.len ? run->binary : cli_string_of("(no name)"));
-    printf(": suspects %zu, unknown %zu, stacks without steady growth %zu; in use %s ",
-           found->suspects, found->unknown, found->others,
-           cli_leaks_format_value(found->now, run->unit, text));
-    put_code(run->type);
-    printf(", windows %zu%s\n", run->windows,
-           cli_leaks_is_enough(run) ? "" : ", which are no evidence for a verdict");
-    if (!has_listed(run))
-        return;
-    fputs("\n| | Place | In use | Slope | Why |\n|---|---|---:|---:|---|\n", stdout);
-    for (size_t i = 0; i < found->shown_len; i++)
-        if (is_listed(run, found->shown[i]))
-            put_finding(run, found->shown[i]);
-    put_left(found->left);
+    (void)r;
+    put_left(s->len ? s->left : 0);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -179,20 +166,17 @@ static int by_growth(const void *a, const void *b)
 /* Without a base, a stack had nothing before. */
 static void put_change(const change *c, bool is_over)
 {
-    char before[48], now[48], grown[48];
     cli_string unit = c->run->unit;
     fputs(is_over ? "| **over** | " : c->before == 0 ? "| new | " : "| | ", stdout);
     put_cause(&c->run->rows.rows[c->row].cause);
-    printf(" | %s | %s | +%s |\n", cli_leaks_format_value(c->before, unit, before),
-           cli_leaks_format_value(c->now, unit, now),
-           cli_leaks_format_value(c->now - c->before, unit, grown));
+    printf(" | %s | %s | +%s |\n", cli_leaks_value(c->before, unit), cli_leaks_value(c->now, unit),
+           cli_leaks_value(c->now - c->before, unit));
 }
 
 /* Prints the stacks that grew, or those above the budget. Returns whether one is above it. */
 static bool put_changes(const cli_leaks_work *w, const cli_leaks_work *base, double budget)
 {
     changes all = {.list = NULL};
-    char text[48];
     size_t over = 0, listed = 0;
     add_work(&all, w, false);
     if (base)
@@ -207,8 +191,8 @@ static bool put_changes(const cli_leaks_work *w, const cli_leaks_work *base, dou
     if (base)
         printf("\nStacks that have grown since the base: %zu\n", listed);
     if (isfinite(budget))
-        printf("\nStacks above the budget of %s: %zu\n",
-               cli_leaks_format_value(budget, w->runs[0].unit, text), over);
+        printf("\nStacks above the budget of %s: %zu\n", cli_leaks_value(budget, w->runs[0].unit),
+               over);
     if (listed)
         fputs("\n| | Stack | Before | Now | Change |\n|---|---|---:|---:|---:|\n", stdout);
     for (size_t i = 0; i < listed && i < w->how.top; i++)
@@ -220,9 +204,9 @@ static bool put_changes(const cli_leaks_work *w, const cli_leaks_work *base, dou
 /* Of several runs, those without a finding are left out. */
 bool cli_leaks_put_markdown(const cli_leaks_work *w, const cli_leaks_work *base, double budget)
 {
+    static const cli_leaks_form form = {begin_section, put_finding, end_section};
+    cli_leaks_report report = {.work = w, .to = stdout, .has_others = w->runs_len == 1};
     fputs("### pprofdelta leaks\n", stdout);
-    for (size_t i = 0; i < w->runs_len; i++)
-        if (w->runs_len == 1 || has_listed(&w->runs[i]))
-            put_run(&w->runs[i]);
+    cli_leaks_write(&report, &form);
     return (base || isfinite(budget)) && put_changes(w, base, budget);
 }

@@ -166,10 +166,8 @@ static int print_answer(verb *v)
     else if (v->markdown)
         is_over = cli_leaks_put_markdown(w, v->base ? &v->base_work : NULL,
                                          v->budget ? (double)v->budget : INFINITY);
-    else if (!v->json)
-        cli_leaks_put_text(w);
-    for (size_t i = 0; i < w->runs_len && v->json; i++)
-        cli_leaks_put_json(w, i);
+    else
+        (v->json ? cli_leaks_put_json : cli_leaks_put_text)(w);
     code = code || w->how.html ? code : cli_output_end_text();
     if (!code && is_over)
         return CLI_LEAKS_FOUND;
@@ -196,30 +194,28 @@ static int read_and_judge(cli_leaks_work *w, const char *const *operands, size_t
     return CLI_DONE;
 }
 
-static int check_options(const verb *v, const cli_arguments *arguments)
+static void check_options(const verb *v, const cli_arguments *arguments)
 {
     if (v->json + v->markdown + (v->work.how.html != NULL) > 1)
-        return cli_usage("--json, --html and --markdown exclude each other");
+        cli_usage("--json, --html and --markdown exclude each other");
     if ((v->base || v->budget) && !v->markdown)
-        return cli_usage("%s is for --markdown", v->base ? "--base" : "--fail-above");
+        cli_usage("%s is for --markdown", v->base ? "--base" : "--fail-above");
     if (v->work.how.has_source && !v->work.how.html)
-        return cli_usage("--source is for --html");
-    int code = cli_check_files(&v->base, v->base != NULL, true);
-    return code ? code : cli_check_files(arguments->operands, arguments->operands_len, true);
+        cli_usage("--source is for --html");
+    cli_check_files(&v->base, v->base != NULL, true);
+    cli_check_files(arguments->operands, arguments->operands_len, true);
 }
 
 static int run_command(verb *v, const cli_arguments *arguments)
 {
-    int code = check_options(v, arguments);
-    if (code)
-        return code;
+    check_options(v, arguments);
     cli_progress_start();
     if (!v->work.how.top)
         v->work.how.top = v->work.how.all ? SIZE_MAX : DEFAULT_TOP;
     v->work.how.names_all = v->work.how.all || v->work.how.html || v->markdown;
     v->base_work.how = v->work.how;
     cli_keep_at_most(v->work.how.library.max_memory, arguments->operands[0]);
-    code = read_and_judge(&v->work, arguments->operands, arguments->operands_len);
+    int code = read_and_judge(&v->work, arguments->operands, arguments->operands_len);
     if (!code && v->base)
         code = read_and_judge(&v->base_work, &v->base, 1);
     cli_progress_end();
@@ -232,8 +228,8 @@ int cli_leaks(int argc, char **argv)
     cli_arguments arguments = {.argc = argc, .argv = argv};
     v.work.how.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     v.work.how.library.compression = PPROFDELTA_PLAIN;
-    int code = cli_command_read(&command, &arguments, &v);
-    code = code ? code : run_command(&v, &arguments);
+    cli_command_read(&command, &arguments, &v);
+    int code = run_command(&v, &arguments);
     cli_profile_free(&v.work.all.merged.profile);
     cli_profile_free(&v.base_work.all.merged.profile);
     return code;

@@ -12,22 +12,11 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "show/record_text.h"
 
-#include <stdlib.h>
-
-static const char before[] = "time_nanos: <time_nanos>\n"
-                             "duration_nanos: <duration_nanos>\n"
-                             "period_type: <q:period_type.type> <q:period_type.unit>\n"
-                             "period: <period>\n"
-                             "default_sample_type: <q:default_sample_type>\n"
-                             "drop_frames: <q:drop_frames>\n"
-                             "keep_frames: <q:keep_frames>\n"
-                             "doc_url: <q:doc_url>\n"
-                             "<[comment|>comment: <q:comment>\n<]>"
-                             "sample types:\n"
-                             "<[sample_type|>  <q:type> <q:unit>\n<]>"
-                             "samples:\n";
+static const char before[] = CLI_RECORD_HEADER "<[comment|>comment: <q:comment>\n<]>"
+                                               "sample types:\n"
+                                               "<[sample_type|>  <q:type> <q:unit>\n<]>"
+                                               "samples:\n";
 static const char sample[] =
     " <*value>:<*location_id>\n"
     "<[label|>    label <q:key> = <?str|><q:str>\n<]><!str|><num> <q:num_unit>\n<]><]>";
@@ -58,10 +47,10 @@ static const char request[] =
     "<[resource.entity_refs|>  entity <q:type>\n<]>"
     "<[scope_profiles|>scope: <q:scope.name> <q:scope.version> <q:schema_url>\n" SCOPE_VALUES
     "<[profiles|>profile:\n"
-    "  sample_type: <q:sample_type.type_strindex> <q:sample_type.unit_strindex>\n"
+    "  sample_type: <t:sample_type>\n"
     "  time_unix_nano: <time_unix_nano>\n"
     "  duration_nano: <duration_nano>\n"
-    "  period_type: <q:period_type.type_strindex> <q:period_type.unit_strindex>\n"
+    "  period_type: <t:period_type>\n"
     "  period: <period>\n"
     "  profile_id: <h:profile_id>\n"
     "<?attribute_indices|> " ATTRIBUTES "\n<]>"
@@ -91,26 +80,25 @@ static const char request[] =
     "string_table:\n"
     "<[dictionary.string_table|>  <#>: <q:string_table>\n<]>";
 
-/* Writes CUR - PREV. Returns an exit code. */
-static int subtract_profiles(const cli_profile profiles[CLI_SIDES],
-                             const pprofdelta_options *options, cli_buffer *change)
+/* Writes CUR - PREV. */
+static cli_buffer subtract_profiles(const cli_input *prev, const cli_input *cur,
+                                    const pprofdelta_options *options)
 {
-    const cli_input *prev = &profiles[0].input, *cur = &profiles[1].input;
-    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = change};
+    static cli_buffer change;
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &change};
     pprofdelta *context;
     pprofdelta_error err;
     if (pprofdelta_new(options, NULL, &context, &err))
-        return cli_library_error(cur->name, &err);
-    int code = CLI_DONE;
+        cli_must(cli_library_error(cur->name, &err));
     if (pprofdelta_base(context, prev->bytes, prev->len, &err))
-        code = cli_library_error(prev->name, &err);
-    else if (pprofdelta_window(context, cur->bytes, cur->len, &sink, NULL, &err))
-        code = cli_inputs_error(CLI_TWO_FILES, prev->name, cur->name, &err);
+        cli_must(cli_library_error(prev->name, &err));
+    if (pprofdelta_window(context, cur->bytes, cur->len, &sink, NULL, &err))
+        cli_must(cli_inputs_error(CLI_TWO_FILES, prev->name, cur->name, &err));
     pprofdelta_free(context);
-    return code;
+    return change;
 }
 
-int cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *options)
+void cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *options)
 {
     const cli_profile *cur = &profiles[1];
     size_t types = cur->view->n_sample_type;
@@ -123,37 +111,32 @@ int cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *op
     each.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
     each.flags = PPROFDELTA_FORCE | PPROFDELTA_NO_STAMP | PPROFDELTA_ABSENT_TYPES;
     each.format = cur->request ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
-    cli_buffer change = {0};
     const char *name = cur->input.name;
-    int code = subtract_profiles(profiles, &each, &change);
+    cli_buffer change = subtract_profiles(&profiles[0].input, &cur->input, &each);
     for (size_t i = 0; i < CLI_SIDES; i++)
         cli_profile_free(&profiles[i]);
-    if (!code)
-        return cli_profile_take(profiles, (cli_input){name, change.bytes, change.len}, options);
-    free(change.bytes);
-    return code;
+    cli_must(cli_profile_take(profiles, (cli_input){name, change.bytes, change.len}, options));
 }
 
 static uint64_t put_sample(void *profile, const cli_stack *stack, const cli_sample *one)
 {
     Pd__View__Sample *message = cli_sample_unpack(one);
     (void)stack;
-    cli_record_put(profile, &message->base, sample);
+    cli_record_put(profile, &message->base, CLI_TEXT_QUOTED, sample);
     cli_sample_drop(message);
     return 0;
 }
 
-int cli_show_raw(cli_shown *shown)
+void cli_show_raw(cli_shown *shown)
 {
     const cli_profile *profile = shown->profiles;
     cli_progress_end_for_text();
     if (profile->request) {
-        cli_record_put(profile, &profile->request->base, request);
-        return cli_output_end_text();
+        cli_record_put(profile, &profile->request->base, CLI_TEXT_QUOTED, request);
+        return;
     }
-    cli_record_put(profile, &profile->view->base, before);
+    cli_record_put(profile, &profile->view->base, CLI_TEXT_QUOTED, before);
     cli_shown_each(shown, 0, put_sample, (void *)profile);
-    cli_record_put(profile, &profile->view->base, after);
+    cli_record_put(profile, &profile->view->base, CLI_TEXT_QUOTED, after);
     cli_notes_print(shown);
-    return cli_output_end_text();
 }

@@ -384,15 +384,15 @@ static uint64_t usual_frames(const cli_shown *shown)
     return frames;
 }
 
-static int refuse_frames(const cli_profile *profile, uint64_t most)
+static void refuse_frames(const cli_profile *profile, uint64_t most)
 {
     cli_error("%s: its stacks have more than %" PRIu64 " frames, most of them inlined calls: the "
               "limit for a profile of this size",
               profile->input.name, most);
-    return cli_hint("--raw shows the records as they are");
+    cli_must(cli_hint("--raw shows the records as they are"));
 }
 
-int cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void *cookie)
+void cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void *cookie)
 {
     uint64_t frames = 0, most = more + usual_frames(shown);
     ends e;
@@ -411,12 +411,11 @@ int cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void *
             stack.is_hidden = sample.path < sample.path_end && !cli_stack_leaf(shown, &stack);
             frames += take(cookie, &stack, &sample);
             if (frames > most)
-                return refuse_frames(profile, most);
+                refuse_frames(profile, most);
             if (cli_output_is_over())
-                return CLI_DONE;
+                return;
         }
     }
-    return CLI_DONE;
 }
 
 uint64_t cli_shown_count(void *cookie, const cli_stack *stack, const cli_sample *sample)

@@ -137,16 +137,14 @@ static uint64_t collect_stack(void *cookie, const cli_stack *stack, const cli_sa
     return cli_shown_count(shown, stack, sample);
 }
 
-int cli_stacks_collect(cli_shown *shown, bool by_places)
+void cli_stacks_collect(cli_shown *shown, bool by_places)
 {
     size_t most = 0;
     for (size_t k = 0; k < shown->sides; k++)
         most += shown->profiles[k].samples.len;
     shown->stacks = cli_keep(most, sizeof *shown->stacks);
-    int code = cli_shown_each(shown, 0, collect_stack, shown);
-    if (!code)
-        cli_stacks_sort(shown, by_places);
-    return code;
+    cli_shown_each(shown, 0, collect_stack, shown);
+    cli_stacks_sort(shown, by_places);
 }
 
 /* ---- groups ------------------------------------------------------------------------------- */

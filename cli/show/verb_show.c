@@ -30,37 +30,36 @@ typedef struct show_options {
     cli_symbolizing names;
 } show_options;
 
-static int set_form(show_options *options, show_form form)
+static void set_form(show_options *options, show_form form)
 {
     if (options->form && options->form != form)
-        return cli_usage("--stacks, --peek, --lifetimes, --flame, --folded, --raw and --json "
-                         "exclude each other");
+        cli_usage("--stacks, --peek, --lifetimes, --flame, --folded, --raw and --json "
+                  "exclude each other");
     options->form = form;
-    return CLI_DONE;
 }
 
-static int take_form(const cli_option *option, const char *value, void *options)
+static void take_form(const cli_option *option, const char *value, void *options)
 {
     (void)value;
-    return set_form(options, (show_form)option->what);
+    set_form(options, (show_form)option->what);
 }
 
-static int take_page(const cli_option *option, const char *value, void *options)
+static void take_page(const cli_option *option, const char *value, void *options)
 {
     show_options *o = options;
-    int code = cli_take_name(option, value, &o->shown.page);
-    return code ? code : set_form(o, FLAME);
+    cli_take_name(option, value, &o->shown.page);
+    set_form(o, FLAME);
 }
 
-static int take_peek(const cli_option *option, const char *value, void *options)
+static void take_peek(const cli_option *option, const char *value, void *options)
 {
     show_options *o = options;
-    int code = cli_filters_take(option, value, &o->peeked);
-    return code ? code : set_form(o, PEEK);
+    cli_filters_take(option, value, &o->peeked);
+    set_form(o, PEEK);
 }
 
 /* --top, --top=N, or --top N if the next argument is a number; the same for --stacks. */
-static int take_number(const cli_option *option, const char *value, void *options)
+static void take_number(const cli_option *option, const char *value, void *options)
 {
     show_options *o = options;
     size_t *number = option->what == STACKS ? &o->stacks : &o->top;
@@ -69,8 +68,10 @@ static int take_number(const cli_option *option, const char *value, void *option
     optind += is_next;
     value = is_next ? next : value;
     *number = DEFAULT_TOP;
-    int code = value ? cli_take_rows(option, value, number) : CLI_DONE;
-    return code || option->what != STACKS ? code : set_form(o, STACKS);
+    if (value)
+        cli_take_rows(option, value, number);
+    if (option->what == STACKS)
+        set_form(o, STACKS);
 }
 
 static const cli_option table[] = {
@@ -131,74 +132,66 @@ static bool is_whole(const show_options *options)
     return options->form == RAW || options->form == JSON;
 }
 
-static int check_options(const show_options *options)
+static void check_options(const show_options *options)
 {
     const char *const *files = options->arguments.operands;
     size_t len = options->arguments.operands_len;
     if (options->form == LIFETIMES && len > 1)
-        return cli_usage("--lifetimes shows one profile: pprofdelta sum FILE... | pprofdelta show "
-                         "--lifetimes -");
+        cli_usage("--lifetimes shows one profile: pprofdelta sum FILE... | pprofdelta show "
+                  "--lifetimes -");
     if (len > CLI_SIDES)
-        return cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
-                         files[CLI_SIDES]);
+        cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
+                  files[CLI_SIDES]);
     if (options->type && options->form == LIFETIMES)
-        return cli_usage("--type is not for --lifetimes, which shows what ended by its age");
+        cli_usage("--type is not for --lifetimes, which shows what ended by its age");
     if ((options->shown.is_by_cum || (options->top && options->form != LIFETIMES)) && options->form)
-        return cli_usage(
-            "%s is for the table, not for --stacks, --peek, --flame, --folded, --raw or "
-            "--json",
-            options->shown.is_by_cum ? "--cum" : "--top");
+        cli_usage("%s is for the table, not for --stacks, --peek, --flame, --folded, --raw or "
+                  "--json",
+                  options->shown.is_by_cum ? "--cum" : "--top");
     if (options->form == RAW && cli_filters_of(&options->filters, CLI_FILTER_HIDE))
-        return cli_usage("--hide is not for --raw, which shows records as they are");
+        cli_usage("--hide is not for --raw, which shows records as they are");
     if ((is_whole(options) || options->form == PEEK) &&
         cli_filters_of(&options->filters, CLI_FILTER_ALLOCATOR))
-        return cli_usage("--allocator is not for --raw, --json and --peek, which show the frames "
-                         "of allocators");
+        cli_usage("--allocator is not for --raw, --json and --peek, which show the frames "
+                  "of allocators");
     if (options->type && is_whole(options))
-        return cli_usage("--type is not for --raw and --json, which show every type");
-    return cli_check_files(files, len, false);
+        cli_usage("--type is not for --raw and --json, which show every type");
+    cli_check_files(files, len, false);
 }
 
 /* The forms that show every type take the default one for what the filters kept, if there is any. */
-static int choose_type(const show_options *options, cli_shown *shown)
+static void choose_type(const show_options *options, cli_shown *shown)
 {
     if (is_whole(options) && shown->sides == 1 && !shown->profiles->view->n_sample_type)
-        return CLI_DONE;
-    int code = cli_types_match(shown);
-    code = code ? code : cli_types_choose(shown, options->type, &shown->chosen);
-    if (code)
-        return code;
+        return;
+    cli_must(cli_types_match(shown));
+    cli_must(cli_types_choose(shown, options->type, &shown->chosen));
     shown->preferred = shown->chosen;
     if (!options->type && options->form != RAW)
         shown->chosen = cli_types_instead(shown, shown->preferred);
     if (options->form == JSON) /* which shows all types */
         shown->preferred = shown->chosen;
-    return CLI_DONE;
 }
 
 /* The limit counts for both profiles together. */
-static int load_profiles(show_options *options, cli_profile *profiles)
+static void load_profiles(show_options *options, cli_profile *profiles)
 {
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     library.max_memory = options->max_memory;
     for (size_t i = 0; i < options->shown.sides; i++) {
         const char *path = options->arguments.operands[i];
         cli_keep_at_most(library.max_memory, cli_input_name(path));
-        int code = cli_profile_load(&profiles[i], (cli_file){.path = path}, &library);
-        if (code)
-            return code;
+        cli_must(cli_profile_load(&profiles[i], (cli_file){.path = path}, &library));
         if (options->form != RAW) /* which shows what is in the file */
             cli_names_find(&profiles[i], options->names);
         library.max_memory = cli_keep_left() ? cli_keep_left() : 1;
     }
-    int code = CLI_DONE;
     if (options->form == RAW && options->shown.sides > 1) {
         options->shown.sides = 1;
-        code = cli_raw_of_two(profiles, &library);
+        cli_raw_of_two(profiles, &library);
     }
     const cli_profile *last = &profiles[options->shown.sides - 1];
     cli_progress_say("adding up", last->input.name);
-    return code;
 }
 
 /* What is left is for what the limit does not count: the command itself, and the heap's own. */
@@ -209,36 +202,26 @@ static uint64_t default_limit(void)
     return limit.bytes ? limit.bytes - limit.bytes / 8 : PPROFDELTA_DEFAULT_MAX_MEMORY;
 }
 
-static int load_and_print(show_options *options, cli_profile *profiles)
-{
-    cli_shown *shown = &options->shown;
-    shown->sides = options->arguments.operands_len;
-    shown->profiles = profiles;
-    shown->filters = &options->filters;
-    shown->peeked = &options->peeked;
-    options->filters.shows_wrappers |= options->form == PEEK; /* malloc has callers, too */
-    shown->only_chosen = options->type != NULL;
-    shown->most = options->form == STACKS ? options->stacks
-                  : options->top          ? options->top
-                                          : DEFAULT_TOP;
-    cli_progress_start();
-    int code = load_profiles(options, profiles);
-    code = code ? code : choose_type(options, shown);
-    if (code)
-        return code;
-    cli_shown_make(shown, is_whole(options));
-    return forms[options->form](shown);
-}
-
 int cli_show(int argc, char **argv)
 {
-    show_options options = {.arguments = {.argc = argc, .argv = argv},
-                            .max_memory = default_limit()};
-    cli_profile profiles[CLI_SIDES] = {{.view = NULL}};
-    int code = cli_command_read(&command, &options.arguments, &options);
-    code = code ? code : check_options(&options);
-    code = code ? code : load_and_print(&options, profiles);
-    for (size_t i = 0; i < CLI_SIDES; i++)
-        cli_profile_free(&profiles[i]);
-    return code;
+    static show_options options;
+    static cli_profile profiles[CLI_SIDES];
+    cli_shown *shown = &options.shown;
+    options.arguments = (cli_arguments){.argc = argc, .argv = argv};
+    options.max_memory = default_limit();
+    cli_command_read(&command, &options.arguments, &options);
+    check_options(&options);
+    shown->sides = options.arguments.operands_len;
+    shown->profiles = profiles;
+    shown->filters = &options.filters;
+    shown->peeked = &options.peeked;
+    options.filters.shows_wrappers |= options.form == PEEK; /* malloc has callers, too */
+    shown->only_chosen = options.type != NULL;
+    shown->most = options.form == STACKS ? options.stacks : options.top ? options.top : DEFAULT_TOP;
+    cli_progress_start();
+    load_profiles(&options, profiles);
+    choose_type(&options, shown);
+    cli_shown_make(shown, is_whole(&options));
+    forms[options.form](shown);
+    return options.form == FLAME ? CLI_DONE : cli_output_end_text();
 }
