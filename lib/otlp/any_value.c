@@ -15,30 +15,22 @@ typedef union any_value {
     uint64_t number;
 } any_value;
 
-static const pd_field_row any_value_fields[] = {
-    [1] = {.kind = PD_REQUEST_TEXT}, [2] = {.kind = PD_FIELD_NUMBER},
-    [3] = {.kind = PD_FIELD_NUMBER}, [4] = {.kind = PD_FIELD_FIXED64},
-    [5] = {.kind = PD_FIELD_PART},   [6] = {.kind = PD_FIELD_PART},
-    [7] = {.kind = PD_FIELD_PART},   [8] = {.kind = STRING_INDEX},
-};
+const pd_rows pd_any_value_rows =
+    PD_ROWS(NULL, [1] = {.kind = PD_REQUEST_TEXT}, [2] = {.kind = PD_FIELD_NUMBER},
+            [3] = {.kind = PD_FIELD_NUMBER}, [4] = {.kind = PD_FIELD_FIXED64},
+            [5] = {.kind = PD_FIELD_PART}, [6] = {.kind = PD_FIELD_PART},
+            [7] = {.kind = PD_FIELD_PART}, [8] = {.kind = STRING_INDEX});
 
-static const pd_field_row array_fields[] = {
-    [1] = {.kind = PD_FIELD_PART},
-};
+static const pd_rows array_rows = PD_ROWS(NULL, [1] = {.kind = PD_FIELD_PART});
 
 typedef struct key_value {
     pd_bytes key;
     uint64_t index;
 } key_value;
 
-static const pd_field_row key_value_fields[] = {
-    [1] = {.kind = PD_REQUEST_TEXT, .at = offsetof(key_value, key)},
-    [2] = {.kind = PD_FIELD_PART},
-    [3] = {.kind = STRING_INDEX, .at = offsetof(key_value, index)},
-};
-
-const pd_rows pd_any_value_rows = PD_ROWS(NULL, any_value_fields);
-const pd_rows pd_key_value_rows = PD_ROWS(NULL, key_value_fields);
+const pd_rows pd_key_value_rows = PD_ROWS(
+    NULL, [1] = {.kind = PD_REQUEST_TEXT, .at = offsetof(key_value, key)},
+    [2] = {.kind = PD_FIELD_PART}, [3] = {.kind = STRING_INDEX, .at = offsetof(key_value, index)});
 
 /* ---- the walk ----------------------------------------------------------------------------- */
 
@@ -82,12 +74,12 @@ static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
 /* A KeyValue. The keys are compared by the hash of their text. */
 static void check_key_value(pd_request *r, const char *name, const pd_field *field, pd_keymap *keys)
 {
-    const pd_rows rows = PD_ROWS(name, key_value_fields);
+    const pd_rows rows = pd_rows_named(&pd_key_value_rows, name);
     const pd_dictionary *d = &r->dictionary;
     key_value pair = {{NULL, 0}, 0};
     pd_message message = {pd_parse_body(&r->parse, name, field), &rows, &pair};
     pd_field f;
-    for (size_t values = 0; pd_request_next(r, &message, &f); values++) {
+    for (size_t values = 0; pd_message_next(&r->parse, &message, &f); values++) {
         if (values)
             PD_REQUEST_FAIL(r, name, f.start, "an attribute with two values");
         pd_any_value_walk(r, name, pd_parse_body(&r->parse, name, &f), NULL);
@@ -134,7 +126,7 @@ void pd_key_values_walk(pd_request *r, const char *name, pd_reader message, uint
 
 static void walk_array(pd_request *r, const char *name, pd_reader array, pd_buffer *out)
 {
-    const pd_rows rows = PD_ROWS(name, array_fields);
+    const pd_rows rows = pd_rows_named(&array_rows, name);
     pd_message message = {array, &rows, NULL};
     pd_field f;
     while (pd_message_next(&r->parse, &message, &f)) {
@@ -146,7 +138,7 @@ static void walk_array(pd_request *r, const char *name, pd_reader array, pd_buff
 
 pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_buffer *out)
 {
-    const pd_rows rows = PD_ROWS(name, any_value_fields);
+    const pd_rows rows = pd_rows_named(&pd_any_value_rows, name);
     any_value read;
     pd_bytes known = {NULL, 0};
     size_t from = len_of(out);
@@ -161,7 +153,7 @@ pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_
         if (is_known)
             known = (pd_bytes){f.start, (size_t)(value.end - f.start)};
         pd_reader list = f.body;
-        if (!out && !pd_request_field(r, &rows, &f, &read)) /* what is copied was checked */
+        if (!out && !pd_field_read(&r->parse, &rows, &f, &read)) /* what is copied was checked */
             list = pd_parse_body(&r->parse, name, &f);
         bool is_array = f.number == PD_OTLP_ANY_VALUE_ARRAY_VALUE;
         if (is_array)

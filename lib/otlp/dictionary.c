@@ -13,69 +13,54 @@
 #define STRING       PD_REQUEST_STRING
 #define INDEX(table) (PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_##table##_TABLE)
 
-static const pd_field_row dictionary_fields[] = {
-    [1] = {PD_FIELD_PART, 0, "mapping_table"},  [2] = {PD_FIELD_PART, 0, "location_table"},
-    [3] = {PD_FIELD_PART, 0, "function_table"}, [4] = {PD_FIELD_PART, 0, "link_table"},
-    [5] = {PD_FIELD_PART, 0, "string_table"},   [6] = {PD_FIELD_PART, 0, "attribute_table"},
-    [7] = {PD_FIELD_PART, 0, "stack_table"},
-};
+const pd_rows pd_request_dictionary_rows =
+    PD_ROWS("dictionary", [1] = {PD_FIELD_PART, 0, "mapping_table"},
+            [2] = {PD_FIELD_PART, 0, "location_table"}, [3] = {PD_FIELD_PART, 0, "function_table"},
+            [4] = {PD_FIELD_PART, 0, "link_table"}, [5] = {PD_FIELD_PART, 0, "string_table"},
+            [6] = {PD_FIELD_PART, 0, "attribute_table"}, [7] = {PD_FIELD_PART, 0, "stack_table"});
 
-static const pd_field_row attribute_fields[] = {
+const pd_rows pd_request_attribute_rows = PD_ROWS(
+    "attribute_table",
     [1] = {INDEX(STRING), offsetof(pd_request_attribute, key_at), "attribute_table.key_strindex"},
     [2] = {PD_FIELD_PART, 0, "attribute_table.value"},
-    [3] = {INDEX(STRING), offsetof(pd_request_attribute, unit_at), "attribute_table.unit_strindex"},
-};
+    [3] = {INDEX(STRING), offsetof(pd_request_attribute, unit_at),
+           "attribute_table.unit_strindex"});
 
 /* The next four are read into arrays of numbers, in the order of the fields that pprof has for them. */
 #define NTH(n) ((n) * sizeof(uint64_t))
 
 enum { MAPPING_NUMBERS = 4, FUNCTION_NUMBERS = 4, LOCATION_NUMBERS = 2, LINE_NUMBERS = 3 };
 
-static const pd_field_row mapping_fields[] = {
-    [1] = {PD_FIELD_NUMBER, NTH(0), "mapping_table.memory_start"},
-    [2] = {PD_FIELD_NUMBER, NTH(1), "mapping_table.memory_limit"},
-    [3] = {PD_FIELD_NUMBER, NTH(2), "mapping_table.file_offset"},
-    [4] = {STRING, NTH(3), "mapping_table.filename_strindex"},
-    [5] = {PD_FIELD_LIST, 0, "mapping_table.attribute_indices"},
-};
+const pd_rows pd_request_mapping_rows =
+    PD_ROWS("mapping_table", [1] = {PD_FIELD_NUMBER, NTH(0), "mapping_table.memory_start"},
+            [2] = {PD_FIELD_NUMBER, NTH(1), "mapping_table.memory_limit"},
+            [3] = {PD_FIELD_NUMBER, NTH(2), "mapping_table.file_offset"},
+            [4] = {STRING, NTH(3), "mapping_table.filename_strindex"},
+            [5] = {PD_FIELD_LIST, 0, "mapping_table.attribute_indices"});
 
-static const pd_field_row function_fields[] = {
-    [1] = {STRING, NTH(0), "function_table.name_strindex"},
-    [2] = {STRING, NTH(1), "function_table.system_name_strindex"},
-    [3] = {STRING, NTH(2), "function_table.filename_strindex"},
-    [4] = {PD_FIELD_NUMBER, NTH(3), "function_table.start_line"},
-};
+const pd_rows pd_request_function_rows =
+    PD_ROWS("function_table", [1] = {STRING, NTH(0), "function_table.name_strindex"},
+            [2] = {STRING, NTH(1), "function_table.system_name_strindex"},
+            [3] = {STRING, NTH(2), "function_table.filename_strindex"},
+            [4] = {PD_FIELD_NUMBER, NTH(3), "function_table.start_line"});
 
-static const pd_field_row location_fields[] = {
-    [1] = {INDEX(MAPPING), NTH(0), "location_table.mapping_index"},
-    [2] = {PD_FIELD_NUMBER, NTH(1), "location_table.address"},
-    [3] = {PD_FIELD_PART, 0, "location_table.lines"},
-    [4] = {PD_FIELD_LIST, 0, "location_table.attribute_indices"},
-};
+const pd_rows pd_request_location_rows =
+    PD_ROWS("location_table", [1] = {INDEX(MAPPING), NTH(0), "location_table.mapping_index"},
+            [2] = {PD_FIELD_NUMBER, NTH(1), "location_table.address"},
+            [3] = {PD_FIELD_PART, 0, "location_table.lines"},
+            [4] = {PD_FIELD_LIST, 0, "location_table.attribute_indices"});
 
-static const pd_field_row line_fields[] = {
-    [1] = {INDEX(FUNCTION), NTH(0), "location_table.lines.function_index"},
+const pd_rows pd_request_line_rows = PD_ROWS(
+    "location_table.lines", [1] = {INDEX(FUNCTION), NTH(0), "location_table.lines.function_index"},
     [2] = {PD_FIELD_NUMBER, NTH(1), "location_table.lines.line"},
-    [3] = {PD_FIELD_NUMBER, NTH(2), "location_table.lines.column"},
-};
+    [3] = {PD_FIELD_NUMBER, NTH(2), "location_table.lines.column"});
 
-static const pd_field_row link_fields[] = {
-    [1] = {PD_FIELD_PART, 0, "link_table.trace_id"},
-    [2] = {PD_FIELD_PART, 0, "link_table.span_id"},
-};
+const pd_rows pd_request_link_rows =
+    PD_ROWS("link_table", [1] = {PD_FIELD_PART, 0, "link_table.trace_id"},
+            [2] = {PD_FIELD_PART, 0, "link_table.span_id"});
 
-static const pd_field_row stack_fields[] = {
-    [1] = {PD_FIELD_LIST, 0, "stack_table.location_indices"},
-};
-
-const pd_rows pd_request_dictionary_rows = PD_ROWS("dictionary", dictionary_fields);
-const pd_rows pd_request_attribute_rows = PD_ROWS("attribute_table", attribute_fields);
-const pd_rows pd_request_mapping_rows = PD_ROWS("mapping_table", mapping_fields);
-const pd_rows pd_request_function_rows = PD_ROWS("function_table", function_fields);
-const pd_rows pd_request_location_rows = PD_ROWS("location_table", location_fields);
-const pd_rows pd_request_line_rows = PD_ROWS("location_table.lines", line_fields);
-const pd_rows pd_request_link_rows = PD_ROWS("link_table", link_fields);
-const pd_rows pd_request_stack_rows = PD_ROWS("stack_table", stack_fields);
+const pd_rows pd_request_stack_rows =
+    PD_ROWS("stack_table", [1] = {PD_FIELD_LIST, 0, "stack_table.location_indices"});
 
 static const char *table_name(unsigned table)
 {
@@ -151,40 +136,18 @@ static uint32_t read_index(pd_request *r, const char *name, const pd_field *f, u
     return check_index(r, name, f->start, pd_parse_number(&r->parse, name, f), table);
 }
 
-bool pd_request_field(pd_request *r, const pd_rows *rows, const pd_field *f, void *out)
+void pd_request_field(pd_parse *parse, unsigned kind, const char *name, const pd_field *f, void *to)
 {
-    const pd_field_row *row = pd_row_of(rows, f->number);
-    const char *name = row->name ? row->name : rows->name;
-    if (row->kind < PD_FIELD_OTHER)
-        return pd_field_read(&r->parse, rows, f, out);
-    void *to = (char *)out + row->at;
-    if (row->kind == PD_REQUEST_TEXT) {
+    pd_request *r = (void *)parse; /* its first member */
+    if (kind == PD_REQUEST_TEXT) {
         pd_bytes *text = to;
-        *text = pd_reader_bytes(pd_parse_body(&r->parse, name, f));
+        *text = pd_reader_bytes(pd_parse_body(parse, name, f));
         check_text(r, name, *text, f->start);
-    } else if (row->kind == PD_REQUEST_STRING) {
+    } else if (kind == PD_REQUEST_STRING) {
         *(uint64_t *)to = string_of(r, read_index(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE));
     } else {
-        *(uint64_t *)to = read_index(r, name, f, row->kind - PD_REQUEST_INDEX);
+        *(uint64_t *)to = read_index(r, name, f, kind - PD_REQUEST_INDEX);
     }
-    return true;
-}
-
-const pd_field_row *pd_request_next(pd_request *r, pd_message *message, pd_field *f)
-{
-    const pd_field_row *row;
-    while ((row = pd_message_next(&r->parse, message, f)))
-        if (!pd_request_field(r, message->rows, f, message->out))
-            return row;
-    return NULL;
-}
-
-void pd_request_message(pd_request *r, pd_reader reader, const pd_rows *rows, void *out)
-{
-    pd_message message = {reader, rows, out};
-    pd_field f;
-    while (pd_request_next(r, &message, &f))
-        continue;
 }
 
 /* The next element of a list of indices of a table. */
@@ -287,7 +250,7 @@ static void read_attribute(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_attribute_rows, out};
     const pd_field_row *row;
     pd_field f;
-    for (size_t values = 0; (row = pd_request_next(r, &message, &f)); values++) {
+    for (size_t values = 0; (row = pd_message_next(&r->parse, &message, &f)); values++) {
         pd_reader value = pd_parse_body(&r->parse, row->name, &f);
         if (values)
             PD_REQUEST_FAIL(r, row->name, f.start, "an attribute with two values");
@@ -352,7 +315,7 @@ static void read_mapping(pd_request *r, pd_reader body)
     const pd_field_row *row;
     pd_field f;
     pd_request_attributes_begin(r);
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         pd_list list = pd_list_of(&r->parse, row->name, &f);
         while (pd_request_attributes_next(r, &list))
             take_of_mapping(r, &facts, list.value);
@@ -370,7 +333,7 @@ static void read_mapping(pd_request *r, pd_reader body)
 static void read_function(pd_request *r, pd_reader body)
 {
     uint64_t numbers[FUNCTION_NUMBERS] = {0};
-    pd_request_message(r, body, &pd_request_function_rows, numbers);
+    pd_message_read(&r->parse, body, &pd_request_function_rows, numbers);
     pd_write_varints(&r->parse.writer, &r->part, PD_FUNCTION_NAME, numbers, FUNCTION_NUMBERS);
 }
 
@@ -391,7 +354,7 @@ uint64_t pd_request_zero(pd_request *r, unsigned table, uint32_t field)
 static void read_line(pd_request *r, pd_reader body)
 {
     uint64_t numbers[LINE_NUMBERS] = {0};
-    pd_request_message(r, body, &pd_request_line_rows, numbers);
+    pd_message_read(&r->parse, body, &pd_request_line_rows, numbers);
     if (!numbers[0])
         numbers[0] = pd_request_zero(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, PD_PROFILE_FUNCTION);
     pd_write_varints(&r->parse.writer, &r->inner, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
@@ -415,7 +378,7 @@ static void read_location(pd_request *r, pd_reader body)
     pd_field f;
     bool is_folded = false;
     pd_request_attributes_begin(r);
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         if (f.number == PD_OTLP_LOCATION_LINES) {
             read_line(r, pd_parse_body(&r->parse, row->name, &f));
             continue;
@@ -436,7 +399,7 @@ static void read_link(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_link_rows, NULL};
     const pd_field_row *row;
     pd_field f;
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         pd_bytes id = pd_reader_bytes(pd_parse_body(&r->parse, row->name, &f));
         if (id.len && id.len != lens[f.number])
             PD_REQUEST_FAIL(r, row->name, f.start, "an id of %zu bytes; it has %zu", id.len,
@@ -449,7 +412,7 @@ static void read_stack(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_stack_rows, NULL};
     const pd_field_row *row;
     pd_field f;
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         pd_list list = pd_list_of(&r->parse, row->name, &f);
         while (next_index(r, &list, PD_OTLP_DICTIONARY_LOCATION_TABLE))
             continue;

@@ -11,17 +11,15 @@ typedef struct sample {
     pd_key attributes; /* of the attributes in any order */
 } sample;
 
-static const pd_field_row sample_fields[] = {
-    [1] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_STACK_TABLE, offsetof(sample, stack),
-           "samples.stack_index"},
-    [2] = {PD_FIELD_LIST, 0, "samples.attribute_indices"},
-    [3] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_LINK_TABLE, offsetof(sample, link),
-           "samples.link_index"},
-    [4] = {PD_FIELD_LIST, 0, "samples.values"},
-    [5] = {PD_FIELD_LIST, 0, "samples.timestamps_unix_nano"},
-};
-
-const pd_rows pd_request_sample_rows = PD_ROWS("samples", sample_fields);
+const pd_rows pd_request_sample_rows =
+    PD_ROWS("samples",
+            [1] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_STACK_TABLE, offsetof(sample, stack),
+                   "samples.stack_index"},
+            [2] = {PD_FIELD_LIST, 0, "samples.attribute_indices"},
+            [3] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_LINK_TABLE, offsetof(sample, link),
+                   "samples.link_index"},
+            [4] = {PD_FIELD_LIST, 0, "samples.values"},
+            [5] = {PD_FIELD_LIST, 0, "samples.timestamps_unix_nano"});
 
 /* ---- reading a sample ---------------------------------------------------------------------- */
 
@@ -75,7 +73,7 @@ static void read_sample(pd_request *r, const pd_field *field, sample *s)
     pd_field f;
     r->points.len = r->times.len = 0;
     pd_request_attributes_begin(r);
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         if (f.number == PD_OTLP_SAMPLE_TIMESTAMPS_UNIX_NANO) {
             read_times(r, row->name, &f, &r->times);
             continue;

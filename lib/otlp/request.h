@@ -25,11 +25,19 @@
 #include "otlp/dictionary.h"
 #include "model/transfer.h"
 
-/* One Profile. */
+/* A type and its unit: numbers of strings. */
+typedef struct pd_request_type {
+    uint64_t type, unit;
+    bool is_there;
+} pd_request_type;
+
+/* One Profile, without its samples. */
 typedef struct pd_request_profile {
     pd_bytes body;
-    uint64_t time, duration;
-    uint64_t type, unit; /* numbers of strings */
+    pd_request_type type, period_type;
+    uint64_t time, duration, period;
+    uint64_t dropped;        /* only checked, */
+    pd_bytes payload_format; /* like this */
     uint32_t column;
 } pd_request_profile;
 
@@ -54,6 +62,7 @@ typedef struct pd_request_source {
     pd_bytes resource, scope; /* the messages */
     pd_bytes resource_url, scope_url;
     pd_bytes scope_name, scope_version;
+    uint64_t dropped; /* only checked */
     bool has_scope;
 } pd_request_source;
 
@@ -67,15 +76,16 @@ typedef struct pd_request_facts {
     uint64_t begin, end;    /* of all profiles whose time is known */
     uint64_t lone_duration; /* the longest of the others */
     bool has_time, has_comments;
-    uint64_t period, period_type, period_unit;
+    uint64_t period;
+    pd_request_type period_type;
     uint32_t strings[PD_PROFILE_DOC_URL + 1]; /* by field of a pprof profile */
     pd_bytes order;                           /* pprof.scope.sample_type_order */
 } pd_request_facts;
 
 struct pd_request {
-    bool takes_several; /* sets; the caller sets it before each call */
-    /* While it is read. Errors are sticky in `parse`. */
-    pd_parse parse;
+    pd_parse
+        parse; /* while it is read; errors are sticky in it. The first member: see pd_request_field */
+    bool takes_several;  /* sets; the caller sets it before each call */
     uint64_t left, most; /* bytes that may be made yet, and in all: see pd_request_spend */
     pd_request_facts facts;
     bool is_read;   /* the last input was a request */
@@ -102,9 +112,7 @@ struct pd_request {
     size_t profiles_cap;
     pd_request_set *sets;
     size_t sets_len, sets_cap;
-    struct pd_request_type {
-        uint64_t type, unit;
-    } types[PPROFDELTA_MAX_TYPES];
+    pd_request_type types[PPROFDELTA_MAX_TYPES];
     size_t types_len;
     pd_keymap keys; /* of rows, in their order */
     pd_request_row *rows;
