@@ -70,8 +70,7 @@ pprofdelta_status pd_encode_resource(pprofdelta_format format,
                                      pd_mem *mem, pd_buffer *out, pprofdelta_error *err)
 {
     pd_writer w = {.mem = mem, .err = err};
-    pd_buffer key = {0}, text = {0}, value = {0}, message = {0};
-    pd_buffer *const buffers[] = {&key, &text, &value, &message};
+    pd_buffer key = {0}, text = {0};
     for (size_t i = len; i-- && format == PPROFDELTA_TABLES && !out->len;)
         if (!strcmp(attributes[i].key, "target"))
             pd_write_raw(&w, out, pd_bytes_of(attributes[i].value).ptr,
@@ -80,11 +79,10 @@ pprofdelta_status pd_encode_resource(pprofdelta_format format,
         if (same_key(attributes, len, i, false) != i)
             continue;
         const char *counts = attributes[same_key(attributes, len, i, true)].value;
-        pd_otlp_put_text(&w, &value, repaired(&w, counts, &text));
         pd_otlp_put_pair(&w, out, PD_OTLP_RESOURCE_ATTRIBUTES,
-                         repaired(&w, attributes[i].key, &key), &value, &message);
+                         repaired(&w, attributes[i].key, &key), repaired(&w, counts, &text));
     }
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        pd_buffer_release(mem, buffers[i]);
+    pd_buffer_release(mem, &key);
+    pd_buffer_release(mem, &text);
     return w.status;
 }

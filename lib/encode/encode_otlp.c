@@ -16,10 +16,10 @@ uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content, pd_key key)
     return index;
 }
 
-uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field)
+uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field, pd_buffer *buffer)
 {
-    pd_bytes content = {o->content.ptr, o->content.len};
-    o->content.len = 0;
+    pd_bytes content = {buffer->ptr, buffer->len};
+    buffer->len = 0;
     if (!content.ptr || o->writer.status)
         return 0;
     return pd_otlp_entry(o, field, content, pd_key_of_bytes(content.ptr, content.len, 0));
@@ -62,7 +62,8 @@ static uint32_t function_index(pd_otlp *o, uint32_t function)
     uint32_t name = pd_otlp_string(o, f->name), system_name = pd_otlp_string(o, f->system_name);
     PD_WRITE_VARINTS(&o->writer, &o->content, PD_OTLP_FUNCTION_NAME_STRINDEX, name, system_name,
                      pd_otlp_string(o, f->filename), (uint64_t)f->start_line);
-    return o->functions[function] = pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_FUNCTION_TABLE);
+    return o->functions[function] =
+               pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_FUNCTION_TABLE, &o->content);
 }
 
 const char *const pd_otlp_mapping_has[PD_OTLP_MAPPING_FLAGS] = {
@@ -94,7 +95,8 @@ static uint32_t mapping_index(pd_otlp *o, uint32_t mapping)
                      m->file_offset, pd_otlp_string(o, m->filename));
     if (o->list.len)
         pd_write_part(&o->writer, &o->content, PD_OTLP_MAPPING_ATTRIBUTE_INDICES, &o->list);
-    return o->mappings[mapping] = pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_MAPPING_TABLE);
+    return o->mappings[mapping] =
+               pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_MAPPING_TABLE, &o->content);
 }
 
 static void put_lines(pd_otlp *o, uint32_t location)
@@ -104,11 +106,12 @@ static void put_lines(pd_otlp *o, uint32_t location)
          i++) {
         const pd_model_line *line = &m->lines[i];
         uint32_t function = function_index(o, line->function);
+        size_t from = o->place.len;
         if (!function)
             continue;
-        PD_WRITE_VARINTS(&o->writer, &o->message, PD_LINE_FUNCTION_ID, function,
-                         (uint64_t)line->line, (uint64_t)line->column);
-        pd_write_part(&o->writer, &o->head, PD_OTLP_LOCATION_LINES, &o->message);
+        PD_WRITE_VARINTS(&o->writer, &o->place, PD_LINE_FUNCTION_ID, function, (uint64_t)line->line,
+                         (uint64_t)line->column);
+        pd_write_wrap(&o->writer, &o->place, from, PD_OTLP_LOCATION_LINES);
     }
 }
 
@@ -116,16 +119,14 @@ static uint32_t add_location(pd_otlp *o, uint32_t location)
 {
     const pd_model_location *l = &o->model->locations[location - 1];
     pd_writer *w = &o->writer;
-    uint32_t mapping = mapping_index(o, l->mapping);
+    PD_WRITE_VARINTS(w, &o->place, PD_OTLP_LOCATION_MAPPING_INDEX, mapping_index(o, l->mapping),
+                     l->address);
     put_lines(o, location);
     if (!pd_otlp_put_owned(o, &o->list, PD_OWNER_LOCATION, location) && l->is_folded)
         pd_write_element(w, &o->list, pd_otlp_true(o, "pprof.location.is_folded"));
-    PD_WRITE_VARINTS(w, &o->content, PD_OTLP_LOCATION_MAPPING_INDEX, mapping, l->address);
-    pd_write_raw(w, &o->content, o->head.ptr, o->head.len);
-    o->head.len = 0;
     if (o->list.len)
-        pd_write_part(w, &o->content, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
-    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_LOCATION_TABLE);
+        pd_write_part(w, &o->place, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
+    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_LOCATION_TABLE, &o->place);
 }
 
 /* Every location has a user, unless a sample is left out, which has no value. */
@@ -160,7 +161,7 @@ static uint32_t stack_index(pd_otlp *o, pd_bytes stack)
         stack = (pd_bytes){o->stack.ptr, o->stack.len};
     }
     pd_write_bytes(&o->writer, &o->content, PD_OTLP_STACK_LOCATION_INDICES, stack.ptr, stack.len);
-    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_STACK_TABLE);
+    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_STACK_TABLE, &o->content);
 }
 
 /* A Sample: `fields` is what it has before its value. */
@@ -183,7 +184,7 @@ static void put_value(pd_otlp *o, pd_buffer *samples, pd_bytes fields, int64_t v
 static void add_sample(pd_otlp *o, uint64_t number, const pd_model_sample *s)
 {
     size_t types = o->model->types_len;
-    pd_buffer *fields = &o->message;
+    pd_buffer *fields = &o->fields;
     if (!pd_model_has_value(s->values, types))
         return;
     pd_bytes labels = pd_otlp_labels(o, number, s->labels);
@@ -194,7 +195,6 @@ static void add_sample(pd_otlp *o, uint64_t number, const pd_model_sample *s)
     for (size_t i = 0; i < types; i++)
         if (s->values[i])
             put_value(o, &o->samples[i], (pd_bytes){fields->ptr, fields->len}, s->values[i]);
-    fields->len = 0;
 }
 
 /* ---- profiles ----------------------------------------------------------------------------------- */
@@ -216,20 +216,23 @@ static void put_times(pd_otlp *o, const pd_model_header *h)
 static void put_value_type(pd_otlp *o, pd_buffer *to, uint32_t field, uint32_t type, uint32_t unit)
 {
     uint32_t index = pd_otlp_string(o, type);
-    PD_WRITE_VARINTS(&o->writer, &o->message, PD_VALUE_TYPE_TYPE, index, pd_otlp_string(o, unit));
-    pd_write_part(&o->writer, to, field, &o->message);
+    size_t from = to->len;
+    PD_WRITE_VARINTS(&o->writer, to, PD_VALUE_TYPE_TYPE, index, pd_otlp_string(o, unit));
+    pd_write_wrap(&o->writer, to, from, field);
 }
 
 /* The attribute of all comments: an array, in their order. */
 static uint32_t comment_attribute(pd_otlp *o)
 {
     pd_writer *w = &o->writer;
+    size_t from = pd_otlp_attribute_begin(o, pd_otlp_literal(o, "pprof.profile.comment"));
     for (size_t i = 0; i < o->model->comments_len; i++) {
-        pd_otlp_put_text(w, &o->value, pd_otlp_text(o, o->model->comments[i]));
-        pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+        size_t element = o->content.len;
+        pd_otlp_put_text(w, &o->content, pd_otlp_text(o, o->model->comments[i]));
+        pd_write_wrap(w, &o->content, element, PD_OTLP_ARRAY_VALUE_VALUES);
     }
-    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
-    return pd_otlp_attribute(o, pd_otlp_literal(o, "pprof.profile.comment"), 0);
+    pd_write_wrap(w, &o->content, from, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    return pd_otlp_attribute_end(o, from, 0);
 }
 
 static void put_common(pd_otlp *o, const pd_model_header *h)
@@ -283,8 +286,8 @@ static size_t count_namesakes(const pd_model *m, size_t type)
     return found;
 }
 
-static void put_profile_id(pd_otlp *o, size_t type, pd_key series, uint64_t sequence,
-                           pd_bytes resource)
+static void put_profile_id(pd_otlp *o, pd_buffer *out, size_t type, pd_key series,
+                           uint64_t sequence, pd_bytes resource)
 {
     const pd_model_type *t = &o->model->types[type];
     pd_key key = series;
@@ -298,23 +301,10 @@ static void put_profile_id(pd_otlp *o, size_t type, pd_key series, uint64_t sequ
     if (!(key.lo | key.hi)) /* which is invalid */
         key.lo = 1;
     uint64_t id[] = {pd_le64(key.lo), pd_le64(key.hi)};
-    pd_write_bytes(&o->writer, &o->head, PD_OTLP_PROFILE_PROFILE_ID, (const uint8_t *)id,
-                   sizeof id);
+    pd_write_bytes(&o->writer, out, PD_OTLP_PROFILE_PROFILE_ID, (const uint8_t *)id, sizeof id);
 }
 
 /* ---- the request -------------------------------------------------------------------------------- */
-
-/* The tag and the length of a field, whose content comes behind it, and their size. */
-static void put_intro(pd_otlp *o, pd_buffer *out, uint32_t field, size_t len)
-{
-    pd_write_element(&o->writer, out, field << 3 | PD_WIRE_BYTES);
-    pd_write_element(&o->writer, out, len);
-}
-
-static size_t field_size(size_t len)
-{
-    return 1 + pd_varint_size(len) + len;
-}
 
 static void put_optional(pd_otlp *o, pd_buffer *out, uint32_t field, pd_bytes content)
 {
@@ -322,118 +312,103 @@ static void put_optional(pd_otlp *o, pd_buffer *out, uint32_t field, pd_bytes co
         pd_write_bytes(&o->writer, out, field, content.ptr, content.len);
 }
 
-static size_t optional_size(pd_bytes content)
-{
-    return content.len ? field_size(content.len) : 0;
-}
-
 /* The order in which the types are. */
-static void put_order(pd_otlp *o)
+static void put_order(pd_otlp *o, pd_buffer *out)
 {
+    static const char key[] = "pprof.scope.sample_type_order";
     pd_writer *w = &o->writer;
+    size_t from = out->len;
+    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, (const uint8_t *)key, sizeof key - 1);
+    size_t value = out->len;
     for (size_t i = 0; i < o->model->types_len; i++) {
-        pd_otlp_put_number(w, &o->value, (int64_t)i);
-        pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+        size_t element = out->len;
+        pd_otlp_put_number(w, out, (int64_t)i);
+        pd_write_wrap(w, out, element, PD_OTLP_ARRAY_VALUE_VALUES);
     }
-    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
-    pd_otlp_put_pair(w, &o->content, PD_OTLP_SCOPE_ATTRIBUTES,
-                     pd_bytes_of("pprof.scope.sample_type_order"), &o->value, &o->message);
+    pd_write_wrap(w, out, value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    pd_write_wrap(w, out, value, PD_OTLP_KEY_VALUE_VALUE);
+    pd_write_wrap(w, out, from, PD_OTLP_SCOPE_ATTRIBUTES);
 }
 
-/* The content of the scope, with what pprof has for all value types together, in o->content. */
-static void make_scope(pd_otlp *o, const pd_model_header *h)
+/* The scope, with what pprof has for all value types together. */
+static void put_scope(pd_otlp *o, pd_buffer *out, const pd_model_header *h)
 {
     const pd_encode_origin *origin = o->origin;
     pd_writer *w = &o->writer;
+    size_t from = out->len;
     pd_bytes name = pd_bytes_of("pprofdelta"), version = pd_bytes_of(PPROFDELTA_VERSION);
+    if (origin && !origin->has_scope)
+        return;
     if (origin) {
-        pd_write_raw(w, &o->content, origin->scope.ptr, origin->scope.len);
+        pd_write_raw(w, out, origin->scope.ptr, origin->scope.len);
     } else {
-        pd_write_bytes(w, &o->content, PD_OTLP_SCOPE_NAME, name.ptr, name.len);
-        pd_write_bytes(w, &o->content, PD_OTLP_SCOPE_VERSION, version.ptr, version.len);
+        pd_write_bytes(w, out, PD_OTLP_SCOPE_NAME, name.ptr, name.len);
+        pd_write_bytes(w, out, PD_OTLP_SCOPE_VERSION, version.ptr, version.len);
     }
     if (!origin || origin->has_order)
-        put_order(o);
-    if (!h->default_sample_type)
-        return;
-    pd_otlp_put_text(w, &o->value, pd_otlp_text(o, h->default_sample_type));
-    pd_otlp_put_pair(w, &o->content, PD_OTLP_SCOPE_ATTRIBUTES,
-                     pd_bytes_of("pprof.scope.default_sample_type"), &o->value, &o->message);
+        put_order(o, out);
+    if (h->default_sample_type)
+        pd_otlp_put_pair(w, out, PD_OTLP_SCOPE_ATTRIBUTES,
+                         pd_bytes_of("pprof.scope.default_sample_type"),
+                         pd_otlp_text(o, h->default_sample_type));
+    pd_write_wrap(w, out, from, PD_OTLP_SCOPE_PROFILES_SCOPE);
 }
 
-/* The Profiles without their samples, one after the other in o->head, and where each ends. Returns the size of the
- * fields with all of them. */
-static size_t make_profiles(pd_otlp *o, const pd_model_header *h, pd_bytes resource, size_t *ends)
+static void put_profile(pd_otlp *o, pd_buffer *out, size_t type, pd_key series, uint64_t sequence,
+                        pd_bytes resource)
 {
-    pd_key series = h->series ? (pd_key){h->series, 0} : content_key(o);
-    size_t size = 0;
-    for (size_t i = 0; i < o->model->types_len; i++) {
-        size_t begin = o->head.len;
-        const pd_model_type *type = &o->model->types[i];
-        put_value_type(o, &o->head, PD_OTLP_PROFILE_SAMPLE_TYPE, type->type, type->unit);
-        pd_write_raw(&o->writer, &o->head, o->common.ptr, o->common.len);
-        pd_write_raw(&o->writer, &o->list, o->common_list.ptr, o->common_list.len);
-        pd_otlp_put_owned(o, &o->list, PD_OWNER_TYPE, i + 1);
-        if (o->list.len)
-            pd_write_part(&o->writer, &o->head, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, &o->list);
-        put_profile_id(o, i, series, h->sequence, resource);
-        ends[i] = o->head.len;
-        size += field_size(ends[i] - begin + o->samples[i].len);
-    }
-    return size;
+    const pd_model_type *t = &o->model->types[type];
+    pd_writer *w = &o->writer;
+    size_t from = out->len;
+    put_value_type(o, out, PD_OTLP_PROFILE_SAMPLE_TYPE, t->type, t->unit);
+    pd_write_raw(w, out, o->common.ptr, o->common.len);
+    pd_write_raw(w, &o->list, o->common_list.ptr, o->common_list.len);
+    pd_otlp_put_owned(o, &o->list, PD_OWNER_TYPE, type + 1);
+    if (o->list.len)
+        pd_write_part(w, out, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, &o->list);
+    put_profile_id(o, out, type, series, sequence, resource);
+    pd_write_raw(w, out, o->samples[type].ptr, o->samples[type].len);
+    pd_buffer_release(w->mem, &o->samples[type]);
+    pd_write_wrap(w, out, from, PD_OTLP_SCOPE_PROFILES_PROFILES);
 }
 
-/* The length of what is inside a field stands before it. */
+/* Puts all together. */
 static void join(pd_otlp *o, const pd_model_header *h, pd_bytes resource, pd_buffer *out)
 {
     static const pd_encode_origin none = {.has_scope = true};
     const pd_encode_origin *origin = o->origin ? o->origin : &none;
+    pd_key series = h->series ? (pd_key){h->series, 0} : content_key(o);
     pd_writer *w = &o->writer;
-    size_t ends[PPROFDELTA_MAX_TYPES] = {0}, at = 0, dictionary = 0;
-    size_t profiles = make_profiles(o, h, resource, ends) + optional_size(origin->scope_url);
-    make_scope(o, h);
-    profiles += origin->has_scope ? field_size(o->content.len) : 0;
-    put_intro(o, out, PD_OTLP_REQUEST_RESOURCE_PROFILES,
-              optional_size(resource) + field_size(profiles) + optional_size(origin->resource_url));
     put_optional(o, out, PD_OTLP_RESOURCE_PROFILES_RESOURCE, resource);
-    put_intro(o, out, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, profiles);
-    if (origin->has_scope)
-        pd_write_part(w, out, PD_OTLP_SCOPE_PROFILES_SCOPE, &o->content);
-    for (size_t i = 0; i < o->model->types_len && !w->status; at = ends[i++]) {
-        put_intro(o, out, PD_OTLP_SCOPE_PROFILES_PROFILES, ends[i] - at + o->samples[i].len);
-        pd_write_raw(w, out, o->head.ptr + at, ends[i] - at);
-        pd_write_raw(w, out, o->samples[i].ptr, o->samples[i].len);
-        pd_buffer_release(w->mem, &o->samples[i]);
-    }
+    size_t from = out->len;
+    put_scope(o, out, h);
+    for (size_t i = 0; i < o->model->types_len && !w->status; i++)
+        put_profile(o, out, i, series, h->sequence, resource);
     put_optional(o, out, PD_OTLP_SCOPE_PROFILES_SCHEMA_URL, origin->scope_url);
+    pd_write_wrap(w, out, from, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES);
     put_optional(o, out, PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL, origin->resource_url);
-    for (size_t i = 0; i < PD_OTLP_TABLES; i++)
-        dictionary += o->tables[i].len;
-    put_intro(o, out, PD_OTLP_REQUEST_DICTIONARY, dictionary);
+    pd_write_wrap(w, out, 0, PD_OTLP_REQUEST_RESOURCE_PROFILES);
+    from = out->len;
     for (size_t i = 0; i < PD_OTLP_TABLES; i++)
         pd_write_raw(w, out, o->tables[i].ptr, o->tables[i].len);
+    pd_write_wrap(w, out, from, PD_OTLP_REQUEST_DICTIONARY);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
-/* Makes the list of indices by id, all 0. */
-static void clear_indices(pd_otlp *o, uint32_t **list, size_t *cap, size_t len)
-{
-    pd_writer *w = &o->writer;
-    if (!w->status)
-        w->status = pd_mem_reserve(w->mem, list, cap, len + 1, sizeof **list, w->err);
-    if (!w->status)
-        memset(*list, 0, (len + 1) * sizeof **list);
-}
-
 static void begin(pd_otlp *o, const pd_model *m)
 {
+    const size_t lens[] = {m->string_keys.len, m->function_keys.len, m->mappings_len,
+                           m->location_keys.len};
+    pd_writer *w = &o->writer;
     for (uint32_t i = 0; i < PD_OTLP_TABLES; i++) /* entry 0 is the zero value */
-        pd_write_bytes(&o->writer, &o->tables[i], i + 1, NULL, 0);
-    clear_indices(o, &o->strings, &o->strings_cap, m->string_keys.len);
-    clear_indices(o, &o->functions, &o->functions_cap, m->function_keys.len);
-    clear_indices(o, &o->mappings, &o->mappings_cap, m->mappings_len);
-    clear_indices(o, &o->locations, &o->locations_cap, m->location_keys.len);
+        pd_write_bytes(w, &o->tables[i], i + 1, NULL, 0);
+    for (size_t i = 0; i < sizeof lens / sizeof *lens && !w->status; i++) {
+        w->status = pd_mem_reserve(w->mem, &o->ids[i], &o->ids_caps[i], lens[i] + 1,
+                                   sizeof *o->ids[i], w->err);
+        if (!w->status)
+            memset(o->ids[i], 0, (lens[i] + 1) * sizeof *o->ids[i]);
+    }
 }
 
 static void release(pd_otlp *o, pd_mem *mem)
@@ -442,10 +417,8 @@ static void release(pd_otlp *o, pd_mem *mem)
         pd_buffer_release(mem, &o->buffers[i]);
     for (size_t i = 0; i < sizeof o->keys / sizeof *o->keys; i++)
         pd_keymap_release(&o->keys[i], mem);
-    PD_RELEASE(mem, o->strings);
-    PD_RELEASE(mem, o->functions);
-    PD_RELEASE(mem, o->mappings);
-    PD_RELEASE(mem, o->locations);
+    for (size_t i = 0; i < sizeof o->ids / sizeof *o->ids; i++)
+        pd_mem_release(mem, &o->ids[i], &o->ids_caps[i], sizeof *o->ids[i]);
     PD_RELEASE(mem, o->set_list);
     PD_RELEASE(mem, o->picks);
 }

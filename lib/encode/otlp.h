@@ -35,17 +35,18 @@ typedef struct pd_otlp {
     union { /* buffers[] is all of them, for release; likewise keys[] and ids[] */
         struct {
             pd_buffer tables[PD_OTLP_TABLES];
-            pd_buffer content;                      /* of the entry that is being made */
-            pd_buffer repaired;                     /* a text */
-            pd_buffer stack;                        /* location indices */
-            pd_buffer value, list, message, member; /* parts of an attribute that is being made */
+            pd_buffer samples[PPROFDELTA_MAX_TYPES];
+            pd_buffer content;  /* of the entry that is being made, but for */
+            pd_buffer place;    /* locations, which add entries meanwhile */
+            pd_buffer list;     /* attribute indices */
+            pd_buffer stack;    /* location indices */
+            pd_buffer fields;   /* of a Sample, before its values */
+            pd_buffer repaired; /* a text */
             pd_buffer set_bytes;
             pd_buffer common; /* what all Profiles have, but for their attributes */
             pd_buffer common_list;
-            pd_buffer head; /* a Profile without its samples; the scope */
-            pd_buffer samples[PPROFDELTA_MAX_TYPES];
         };
-        pd_buffer buffers[PD_OTLP_TABLES + 11 + PPROFDELTA_MAX_TYPES];
+        pd_buffer buffers[PD_OTLP_TABLES + PPROFDELTA_MAX_TYPES + 9];
     };
     union {
         struct {
@@ -53,9 +54,13 @@ typedef struct pd_otlp {
         };
         pd_keymap keys[PD_OTLP_TABLES + 2];
     };
-    uint32_t *strings, *functions, *mappings,
-        *locations; /* indices by id; 0: not known yet, or entry 0 */
-    size_t strings_cap, functions_cap, mappings_cap, locations_cap;
+    union { /* indices by id; 0: not known yet, or entry 0 */
+        struct {
+            uint32_t *strings, *functions, *mappings, *locations;
+        };
+        uint32_t *ids[4];
+    };
+    size_t ids_caps[4];
     bool is_same; /* every location has its id as its index */
     pd_otlp_set *set_list;
     pd_otlp_pick *picks;
@@ -66,8 +71,8 @@ typedef struct pd_otlp {
 /* The index of an entry of a table, which is added if it is new. Empty content: 0. The key is that of the content. */
 uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content, pd_key key);
 
-/* The same for o->content, which is emptied. */
-uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field);
+/* The same for what is in a buffer, which is emptied. */
+uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field, pd_buffer *content);
 
 /* A string of the model in UTF-8, valid until the next call, and its index in the string table; the index of
  * another text. */
@@ -81,12 +86,14 @@ uint32_t pd_otlp_literal(pd_otlp *o, const char *text);
 void pd_otlp_put_text(pd_writer *w, pd_buffer *buffer, pd_bytes text);
 void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number);
 
-/* Appends a KeyValue, as a field with this number. *value is its value, and is emptied; `message` is used. */
+/* Appends a KeyValue with a string, as a field with this number. */
 void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
-                      pd_buffer *value, pd_buffer *message);
+                      pd_bytes value);
 
-/* The index of the attribute with the value in o->value, which is emptied. key and unit are indices of strings. */
-uint32_t pd_otlp_attribute(pd_otlp *o, uint32_t key, uint32_t unit);
+/* An attribute. Begins it in o->content: returns the offset where its value is then appended. Ends it: returns its index.
+ * key and unit are indices of strings. */
+size_t pd_otlp_attribute_begin(pd_otlp *o, uint32_t key);
+uint32_t pd_otlp_attribute_end(pd_otlp *o, size_t from, uint32_t unit);
 
 /* The same for `true`, and for a string. */
 uint32_t pd_otlp_true(pd_otlp *o, const char *key);

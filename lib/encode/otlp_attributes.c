@@ -18,49 +18,52 @@ void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number)
 }
 
 void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
-                      pd_buffer *value, pd_buffer *message)
+                      pd_bytes value)
 {
-    message->len = 0;
-    pd_write_bytes(w, message, PD_OTLP_KEY_VALUE_KEY, key.ptr, key.len);
-    pd_write_part(w, message, PD_OTLP_KEY_VALUE_VALUE, value);
-    pd_write_part(w, buffer, number, message);
+    size_t from = buffer->len;
+    pd_write_bytes(w, buffer, PD_OTLP_KEY_VALUE_KEY, key.ptr, key.len);
+    size_t from_value = buffer->len;
+    pd_otlp_put_text(w, buffer, value);
+    pd_write_wrap(w, buffer, from_value, PD_OTLP_KEY_VALUE_VALUE);
+    pd_write_wrap(w, buffer, from, number);
 }
 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
-uint32_t pd_otlp_attribute(pd_otlp *o, uint32_t key, uint32_t unit)
+size_t pd_otlp_attribute_begin(pd_otlp *o, uint32_t key)
 {
-    pd_buffer *whole = &o->message;
-    whole->len = 0;
-    pd_write_varint(&o->writer, whole, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, key);
-    pd_write_part(&o->writer, whole, PD_OTLP_ATTRIBUTE_VALUE, &o->value);
-    pd_write_varint(&o->writer, whole, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, unit);
-    pd_bytes content = {whole->ptr, whole->len};
-    whole->len = 0;
-    if (!content.ptr || o->writer.status)
-        return 0;
-    return pd_otlp_entry(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, content,
-                         pd_key_of_bytes(content.ptr, content.len, 0));
+    pd_write_varint(&o->writer, &o->content, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, key);
+    return o->content.len;
+}
+
+uint32_t pd_otlp_attribute_end(pd_otlp *o, size_t from, uint32_t unit)
+{
+    pd_write_wrap(&o->writer, &o->content, from, PD_OTLP_ATTRIBUTE_VALUE);
+    pd_write_varint(&o->writer, &o->content, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, unit);
+    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, &o->content);
 }
 
 uint32_t pd_otlp_true(pd_otlp *o, const char *key)
 {
-    pd_write_varint_always(&o->writer, &o->value, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
-    return pd_otlp_attribute(o, pd_otlp_literal(o, key), 0);
+    size_t from = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
+    pd_write_varint_always(&o->writer, &o->content, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
+    return pd_otlp_attribute_end(o, from, 0);
 }
 
 uint32_t pd_otlp_text_attribute(pd_otlp *o, const char *key, uint32_t string)
 {
-    pd_otlp_put_text(&o->writer, &o->value, pd_otlp_text(o, string));
-    return pd_otlp_attribute(o, pd_otlp_literal(o, key), 0);
+    size_t from = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
+    pd_otlp_put_text(&o->writer, &o->content, pd_otlp_text(o, string));
+    return pd_otlp_attribute_end(o, from, 0);
 }
 
 static uint32_t owned_attribute(pd_otlp *o, uint32_t attribute)
 {
     const pd_model_attribute *a = &o->model->attributes[attribute - 1];
-    uint32_t key = pd_otlp_string(o, a->key);
-    pd_write_raw(&o->writer, &o->value, o->model->attribute_values.ptr + a->off, a->len);
-    return pd_otlp_attribute(o, key, pd_otlp_string(o, a->unit));
+    uint32_t key = pd_otlp_string(o, a->key), unit = pd_otlp_string(o, a->unit);
+    size_t from = pd_otlp_attribute_begin(o, key);
+    pd_write_raw(&o->writer, &o->content, o->model->attribute_values.ptr + a->off, a->len);
+    return pd_otlp_attribute_end(o, from, unit);
 }
 
 bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_t owner)
@@ -84,23 +87,26 @@ bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_
 /* The value of a number whose unit is not that of its attribute. */
 static void put_measure(pd_otlp *o, const pd_model_label *l)
 {
+    static const char key[] = "value";
     pd_writer *w = &o->writer;
-    pd_buffer pairs = {0};
-    const uint32_t members = PD_OTLP_KEY_VALUE_LIST_VALUES;
-    pd_otlp_put_number(w, &o->member, l->num);
-    pd_otlp_put_pair(w, &pairs, members, pd_bytes_of("value"), &o->member, &o->message);
-    pd_otlp_put_text(w, &o->member, pd_otlp_text(o, l->num_unit));
-    pd_otlp_put_pair(w, &pairs, members, pd_bytes_of("unit"), &o->member, &o->message);
-    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_KVLIST_VALUE, &pairs);
-    pd_buffer_release(w->mem, &pairs);
+    pd_buffer *out = &o->content;
+    size_t from = out->len;
+    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, (const uint8_t *)key, sizeof key - 1);
+    size_t value = out->len;
+    pd_otlp_put_number(w, out, l->num);
+    pd_write_wrap(w, out, value, PD_OTLP_KEY_VALUE_VALUE);
+    pd_write_wrap(w, out, from, PD_OTLP_KEY_VALUE_LIST_VALUES);
+    pd_otlp_put_pair(w, out, PD_OTLP_KEY_VALUE_LIST_VALUES, pd_bytes_of("unit"),
+                     pd_otlp_text(o, l->num_unit));
+    pd_write_wrap(w, out, from, PD_OTLP_ANY_VALUE_KVLIST_VALUE);
 }
 
 static void put_label(pd_otlp *o, const pd_model_label *l, uint32_t unit)
 {
     if (l->str)
-        pd_otlp_put_text(&o->writer, &o->value, pd_otlp_text(o, l->str));
+        pd_otlp_put_text(&o->writer, &o->content, pd_otlp_text(o, l->str));
     else if (l->num_unit == unit)
-        pd_otlp_put_number(&o->writer, &o->value, l->num);
+        pd_otlp_put_number(&o->writer, &o->content, l->num);
     else
         put_measure(o, l);
 }
@@ -118,17 +124,19 @@ static uint32_t unit_from(const pd_otlp *o, uint32_t label)
 static uint32_t attribute_of(pd_otlp *o, uint32_t first)
 {
     pd_writer *w = &o->writer;
-    uint32_t unit = unit_from(o, first);
+    uint32_t unit = unit_from(o, first), key = pd_otlp_string(o, o->picks[first].label.key);
+    uint32_t unit_index = pd_otlp_string(o, unit);
     bool is_array = o->picks[first].next != NONE;
+    size_t from = pd_otlp_attribute_begin(o, key);
     for (uint32_t at = first; at != NONE; at = o->picks[at].next) {
+        size_t element = o->content.len;
         put_label(o, &o->picks[at].label, unit);
         if (is_array)
-            pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+            pd_write_wrap(w, &o->content, element, PD_OTLP_ARRAY_VALUE_VALUES);
     }
     if (is_array)
-        pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
-    uint32_t key = pd_otlp_string(o, o->picks[first].label.key);
-    return pd_otlp_attribute(o, key, pd_otlp_string(o, unit));
+        pd_write_wrap(w, &o->content, from, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    return pd_otlp_attribute_end(o, from, unit_index);
 }
 
 /* The bytes of an id of a link in hexadecimal. Returns false if the text is none. */
@@ -165,7 +173,7 @@ static uint32_t take_link(pd_otlp *o)
     enum { TRACE = 16, SPAN = 8 };
     take_id(o, "trace_id", PD_OTLP_LINK_TRACE_ID, TRACE);
     take_id(o, "span_id", PD_OTLP_LINK_SPAN_ID, SPAN);
-    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_LINK_TABLE);
+    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_LINK_TABLE, &o->content);
 }
 
 static void read_labels(pd_otlp *o, pd_bytes labels)
@@ -201,8 +209,8 @@ static void chain_labels(pd_otlp *o)
     }
 }
 
-/* Appends the fields of the set to set_bytes. `own` is attributes besides, and is emptied. */
-static pd_otlp_set make_set(pd_otlp *o, pd_bytes labels, pd_buffer *own)
+/* Appends the fields of the set to set_bytes. The attributes in o->list, which is emptied, are in it, too. */
+static pd_otlp_set make_set(pd_otlp *o, pd_bytes labels)
 {
     pd_writer *w = &o->writer;
     pd_otlp_set set = {.off = o->set_bytes.len};
@@ -210,9 +218,9 @@ static pd_otlp_set make_set(pd_otlp *o, pd_bytes labels, pd_buffer *own)
     uint32_t link = o->origin && !w->status ? take_link(o) : 0;
     chain_labels(o);
     for (uint32_t key = 0; key < o->label_keys.len && !w->status; key++)
-        pd_write_element(w, own, attribute_of(o, o->picks[key].first));
-    if (own->len)
-        pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, own);
+        pd_write_element(w, &o->list, attribute_of(o, o->picks[key].first));
+    if (o->list.len)
+        pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &o->list);
     pd_write_varint(w, &o->set_bytes, PD_OTLP_SAMPLE_LINK_INDEX, link);
     set.len = o->set_bytes.len - set.off;
     return set;
@@ -221,17 +229,17 @@ static pd_otlp_set make_set(pd_otlp *o, pd_bytes labels, pd_buffer *own)
 pd_bytes pd_otlp_labels(pd_otlp *o, uint64_t sample, pd_bytes labels)
 {
     pd_writer *w = &o->writer;
-    bool is_new, has_own = pd_otlp_put_owned(o, &o->head, PD_OWNER_SAMPLE, sample);
+    bool is_new, has_own = pd_otlp_put_owned(o, &o->list, PD_OWNER_SAMPLE, sample);
     if (!labels.len && !has_own)
         return (pd_bytes){0};
     if (!w->status)
         w->status = PD_GROW(w->mem, o->set_list, o->sets.len + 1, w->err);
-    pd_key own = has_own ? pd_key_of_bytes(o->head.ptr, o->head.len, 0) : (pd_key){0, 0};
+    pd_key own = has_own ? pd_key_of_bytes(o->list.ptr, o->list.len, 0) : (pd_key){0, 0};
     pd_key content = pd_key_of_bytes(labels.ptr, labels.len, own.lo);
     uint32_t number = pd_write_key(w, &o->sets, content, &is_new);
     if (is_new)
-        o->set_list[number] = make_set(o, labels, &o->head);
-    o->head.len = 0;
+        o->set_list[number] = make_set(o, labels);
+    o->list.len = 0;
     if (w->status)
         return (pd_bytes){0};
     return (pd_bytes){o->set_bytes.ptr + o->set_list[number].off, o->set_list[number].len};

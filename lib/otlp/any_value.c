@@ -42,14 +42,8 @@ static size_t len_of(const pd_buffer *out)
 /* Makes a field of what is in *out, if there is one, from this offset on. */
 static void wrap_copy(pd_request *r, pd_buffer *out, size_t from, uint32_t number)
 {
-    uint8_t intro[2 * PD_VARINT_MAX], *end = pd_varint_encode(intro, number << 3 | PD_WIRE_BYTES);
-    size_t len = len_of(out) - from;
-    size_t size = (size_t)(pd_varint_encode(end, len) - intro);
-    if (!out || !pd_write_room(&r->parse.writer, out, size))
-        return;
-    memmove(out->ptr + from + size, out->ptr + from, len);
-    memcpy(out->ptr + from, intro, size);
-    out->len += size;
+    if (out)
+        pd_write_wrap(&r->parse.writer, out, from, number);
 }
 
 static void copy_text(pd_request *r, pd_buffer *out, uint32_t number, pd_bytes text)

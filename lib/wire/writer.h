@@ -91,6 +91,19 @@ static inline void pd_write_part(pd_writer *writer, pd_buffer *buffer, uint32_t 
     part->len = 0;
 }
 
+/* Makes a length-delimited field of what is in the buffer from this offset on: a message that was written in its
+ * place. */
+static inline void pd_write_wrap(pd_writer *writer, pd_buffer *buffer, size_t from, uint32_t number)
+{
+    uint8_t intro[2 * PD_VARINT_MAX], *end = pd_varint_encode(intro, number << 3 | PD_WIRE_BYTES);
+    size_t len = buffer->len - from, size = (size_t)(pd_varint_encode(end, len) - intro);
+    if (!pd_write_room(writer, buffer, size))
+        return;
+    memmove(buffer->ptr + from + size, buffer->ptr + from, len);
+    memcpy(buffer->ptr + from, intro, size);
+    buffer->len += size;
+}
+
 static inline void pd_write_fixed64(pd_writer *writer, pd_buffer *buffer, uint32_t number,
                                     uint64_t value)
 {
