@@ -15,11 +15,11 @@ pprofdelta_status pd_encode(pd_encoder *e, pd_model *m, const pd_model_header *h
         break;
     case PPROFDELTA_OTLP:
         PD_TRY(pd_encode_otlp(e, m, h));
-        *out = (pd_bytes){e->out.ptr, e->out.len};
+        *out = pd_buffer_bytes(&e->out);
         break;
     default:
         PD_TRY(pd_encode_pprof(e, m, h));
-        *out = (pd_bytes){m->encoded.ptr, m->encoded.len};
+        *out = pd_buffer_bytes(&m->encoded);
     }
     return PPROFDELTA_OK;
 }
@@ -62,7 +62,7 @@ static pd_bytes repaired(pd_writer *w, const char *text, pd_buffer *buffer)
 {
     if (!w->status)
         w->status = pd_utf8_repair(pd_bytes_of(text), w->mem, buffer, w->err);
-    return w->status ? (pd_bytes){0} : (pd_bytes){buffer->ptr, buffer->len};
+    return w->status ? (pd_bytes){0} : pd_buffer_bytes(buffer);
 }
 
 pprofdelta_status pd_encode_resource(pprofdelta_format format,
@@ -73,8 +73,7 @@ pprofdelta_status pd_encode_resource(pprofdelta_format format,
     pd_buffer key = {0}, text = {0};
     for (size_t i = len; i-- && format == PPROFDELTA_TABLES && !out->len;)
         if (!strcmp(attributes[i].key, "target"))
-            pd_write_raw(&w, out, pd_bytes_of(attributes[i].value).ptr,
-                         pd_bytes_of(attributes[i].value).len);
+            pd_write_raw(&w, out, pd_bytes_of(attributes[i].value));
     for (size_t i = 0; i < len && !w.status && format == PPROFDELTA_OTLP; i++) {
         if (same_key(attributes, len, i, false) != i)
             continue;

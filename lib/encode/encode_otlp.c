@@ -12,13 +12,13 @@ uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content, pd_key key)
         return 0;
     uint32_t index = pd_write_key(&o->writer, &o->contents[field - 1], key, &is_new) + 1;
     if (is_new)
-        pd_write_bytes(&o->writer, &o->tables[field - 1], field, content.ptr, content.len);
+        pd_write_bytes(&o->writer, &o->tables[field - 1], field, content);
     return index;
 }
 
 uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field, pd_buffer *buffer)
 {
-    pd_bytes content = {buffer->ptr, buffer->len};
+    pd_bytes content = pd_buffer_bytes(buffer);
     buffer->len = 0;
     if (!content.ptr || o->writer.status)
         return 0;
@@ -31,7 +31,7 @@ pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string)
     if (o->writer.status || pd_utf8_is_valid(text))
         return text;
     o->writer.status = pd_utf8_repair(text, o->writer.mem, &o->repaired, o->writer.err);
-    return (pd_bytes){o->repaired.ptr, o->repaired.len};
+    return pd_buffer_bytes(&o->repaired);
 }
 
 static uint32_t add_text(pd_otlp *o, pd_bytes text)
@@ -158,9 +158,9 @@ static uint32_t stack_index(pd_otlp *o, pd_bytes stack)
         o->stack.len = 0;
         while (!o->writer.status && pd_model_next_location(&stack, &location))
             pd_write_element(&o->writer, &o->stack, location_index(o, location));
-        stack = (pd_bytes){o->stack.ptr, o->stack.len};
+        stack = pd_buffer_bytes(&o->stack);
     }
-    pd_write_bytes(&o->writer, &o->content, PD_OTLP_STACK_LOCATION_INDICES, stack.ptr, stack.len);
+    pd_write_bytes(&o->writer, &o->content, PD_OTLP_STACK_LOCATION_INDICES, stack);
     return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_STACK_TABLE, &o->content);
 }
 
@@ -191,10 +191,10 @@ static void add_sample(pd_otlp *o, uint64_t number, const pd_model_sample *s)
     uint32_t stack = stack_index(o, s->stack);
     fields->len = 0;
     pd_write_varint(&o->writer, fields, PD_OTLP_SAMPLE_STACK_INDEX, stack);
-    pd_write_raw(&o->writer, fields, labels.ptr, labels.len);
+    pd_write_raw(&o->writer, fields, labels);
     for (size_t i = 0; i < types; i++)
         if (s->values[i])
-            put_value(o, &o->samples[i], (pd_bytes){fields->ptr, fields->len}, s->values[i]);
+            put_value(o, &o->samples[i], pd_buffer_bytes(fields), s->values[i]);
 }
 
 /* ---- profiles ----------------------------------------------------------------------------------- */
@@ -301,7 +301,8 @@ static void put_profile_id(pd_otlp *o, pd_buffer *out, size_t type, pd_key serie
     if (!(key.lo | key.hi)) /* which is invalid */
         key.lo = 1;
     uint64_t id[] = {pd_le64(key.lo), pd_le64(key.hi)};
-    pd_write_bytes(&o->writer, out, PD_OTLP_PROFILE_PROFILE_ID, (const uint8_t *)id, sizeof id);
+    pd_write_bytes(&o->writer, out, PD_OTLP_PROFILE_PROFILE_ID,
+                   (pd_bytes){(const uint8_t *)id, sizeof id});
 }
 
 /* ---- the request -------------------------------------------------------------------------------- */
@@ -309,16 +310,15 @@ static void put_profile_id(pd_otlp *o, pd_buffer *out, size_t type, pd_key serie
 static void put_optional(pd_otlp *o, pd_buffer *out, uint32_t field, pd_bytes content)
 {
     if (content.len)
-        pd_write_bytes(&o->writer, out, field, content.ptr, content.len);
+        pd_write_bytes(&o->writer, out, field, content);
 }
 
 /* The order in which the types are. */
 static void put_order(pd_otlp *o, pd_buffer *out)
 {
-    static const char key[] = "pprof.scope.sample_type_order";
     pd_writer *w = &o->writer;
     size_t from = out->len;
-    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, (const uint8_t *)key, sizeof key - 1);
+    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of("pprof.scope.sample_type_order"));
     size_t value = out->len;
     for (size_t i = 0; i < o->model->types_len; i++) {
         size_t element = out->len;
@@ -336,14 +336,13 @@ static void put_scope(pd_otlp *o, pd_buffer *out, const pd_model_header *h)
     const pd_encode_origin *origin = o->origin;
     pd_writer *w = &o->writer;
     size_t from = out->len;
-    pd_bytes name = pd_bytes_of("pprofdelta"), version = pd_bytes_of(PPROFDELTA_VERSION);
     if (origin && !origin->has_scope)
         return;
     if (origin) {
-        pd_write_raw(w, out, origin->scope.ptr, origin->scope.len);
+        pd_write_raw(w, out, origin->scope);
     } else {
-        pd_write_bytes(w, out, PD_OTLP_SCOPE_NAME, name.ptr, name.len);
-        pd_write_bytes(w, out, PD_OTLP_SCOPE_VERSION, version.ptr, version.len);
+        pd_write_bytes(w, out, PD_OTLP_SCOPE_NAME, pd_bytes_of("pprofdelta"));
+        pd_write_bytes(w, out, PD_OTLP_SCOPE_VERSION, pd_bytes_of(PPROFDELTA_VERSION));
     }
     if (!origin || origin->has_order)
         put_order(o, out);
@@ -361,13 +360,13 @@ static void put_profile(pd_otlp *o, pd_buffer *out, size_t type, pd_key series, 
     pd_writer *w = &o->writer;
     size_t from = out->len;
     put_value_type(o, out, PD_OTLP_PROFILE_SAMPLE_TYPE, t->type, t->unit);
-    pd_write_raw(w, out, o->common.ptr, o->common.len);
-    pd_write_raw(w, &o->list, o->common_list.ptr, o->common_list.len);
+    pd_write_raw(w, out, pd_buffer_bytes(&o->common));
+    pd_write_raw(w, &o->list, pd_buffer_bytes(&o->common_list));
     pd_otlp_put_owned(o, &o->list, PD_OWNER_TYPE, type + 1);
     if (o->list.len)
         pd_write_part(w, out, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, &o->list);
     put_profile_id(o, out, type, series, sequence, resource);
-    pd_write_raw(w, out, o->samples[type].ptr, o->samples[type].len);
+    pd_write_raw(w, out, pd_buffer_bytes(&o->samples[type]));
     pd_buffer_release(w->mem, &o->samples[type]);
     pd_write_wrap(w, out, from, PD_OTLP_SCOPE_PROFILES_PROFILES);
 }
@@ -390,7 +389,7 @@ static void join(pd_otlp *o, const pd_model_header *h, pd_bytes resource, pd_buf
     pd_write_wrap(w, out, 0, PD_OTLP_REQUEST_RESOURCE_PROFILES);
     from = out->len;
     for (size_t i = 0; i < PD_OTLP_TABLES; i++)
-        pd_write_raw(w, out, o->tables[i].ptr, o->tables[i].len);
+        pd_write_raw(w, out, pd_buffer_bytes(&o->tables[i]));
     pd_write_wrap(w, out, from, PD_OTLP_REQUEST_DICTIONARY);
 }
 
@@ -402,7 +401,7 @@ static void begin(pd_otlp *o, const pd_model *m)
                            m->location_keys.len};
     pd_writer *w = &o->writer;
     for (uint32_t i = 0; i < PD_OTLP_TABLES; i++) /* entry 0 is the zero value */
-        pd_write_bytes(w, &o->tables[i], i + 1, NULL, 0);
+        pd_write_bytes(w, &o->tables[i], i + 1, (pd_bytes){NULL, 0});
     for (size_t i = 0; i < sizeof lens / sizeof *lens && !w->status; i++) {
         w->status = pd_mem_reserve(w->mem, &o->ids[i], &o->ids_caps[i], lens[i] + 1,
                                    sizeof *o->ids[i], w->err);

@@ -75,7 +75,7 @@ static void make_texts(table_maker *t)
         if (pd_utf8_is_valid(t->texts[i]))
             continue;
         t->w.status = pd_utf8_repair(t->texts[i], t->w.mem, &one, t->w.err);
-        pd_write_raw(&t->w, &t->repaired, one.ptr, one.len);
+        pd_write_raw(&t->w, &t->repaired, pd_buffer_bytes(&one));
         t->texts[i] = (pd_bytes){NULL, one.len};
     }
     const uint8_t *at = t->repaired.ptr;

@@ -9,7 +9,7 @@
 
 void pd_otlp_put_text(pd_writer *w, pd_buffer *buffer, pd_bytes text)
 {
-    pd_write_bytes(w, buffer, PD_OTLP_ANY_VALUE_STRING_VALUE, text.ptr, text.len);
+    pd_write_bytes(w, buffer, PD_OTLP_ANY_VALUE_STRING_VALUE, text);
 }
 
 void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number)
@@ -21,7 +21,7 @@ void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes
                       pd_bytes value)
 {
     size_t from = buffer->len;
-    pd_write_bytes(w, buffer, PD_OTLP_KEY_VALUE_KEY, key.ptr, key.len);
+    pd_write_bytes(w, buffer, PD_OTLP_KEY_VALUE_KEY, key);
     size_t from_value = buffer->len;
     pd_otlp_put_text(w, buffer, value);
     pd_write_wrap(w, buffer, from_value, PD_OTLP_KEY_VALUE_VALUE);
@@ -62,7 +62,8 @@ static uint32_t owned_attribute(pd_otlp *o, uint32_t attribute)
     const pd_model_attribute *a = &o->model->attributes[attribute - 1];
     uint32_t key = pd_otlp_string(o, a->key), unit = pd_otlp_string(o, a->unit);
     size_t from = pd_otlp_attribute_begin(o, key);
-    pd_write_raw(&o->writer, &o->content, o->model->attribute_values.ptr + a->off, a->len);
+    pd_write_raw(&o->writer, &o->content,
+                 (pd_bytes){o->model->attribute_values.ptr + a->off, a->len});
     return pd_otlp_attribute_end(o, from, unit);
 }
 
@@ -87,11 +88,10 @@ bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_
 /* The value of a number whose unit is not that of its attribute. */
 static void put_measure(pd_otlp *o, const pd_model_label *l)
 {
-    static const char key[] = "value";
     pd_writer *w = &o->writer;
     pd_buffer *out = &o->content;
     size_t from = out->len;
-    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, (const uint8_t *)key, sizeof key - 1);
+    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of("value"));
     size_t value = out->len;
     pd_otlp_put_number(w, out, l->num);
     pd_write_wrap(w, out, value, PD_OTLP_KEY_VALUE_VALUE);
@@ -163,7 +163,7 @@ static void take_id(pd_otlp *o, const char *name, uint32_t field, size_t size)
         n--;
     if (!n || !read_hex(pd_otlp_text(o, o->picks[n - 1].label.str), id, size))
         return;
-    pd_write_bytes(&o->writer, &o->content, field, id, size);
+    pd_write_bytes(&o->writer, &o->content, field, (pd_bytes){id, size});
     memmove(&o->picks[n - 1], &o->picks[n], (o->picks_len-- - n) * sizeof *o->picks);
 }
 

@@ -50,7 +50,7 @@ static void copy_text(pd_request *r, pd_buffer *out, uint32_t number, pd_bytes t
 {
     pd_request_spend(r, text.len);
     if (!r->parse.status)
-        pd_write_bytes(&r->parse.writer, out, number, text.ptr, text.len);
+        pd_write_bytes(&r->parse.writer, out, number, text);
 }
 
 static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
@@ -290,7 +290,7 @@ uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
     if (!p)
         return 0;
     pd_write_done(&r->text, p + pd_bytes_hex(bytes, (char *)p));
-    return pd_request_number(r, (pd_bytes){r->text.ptr, r->text.len});
+    return pd_request_number(r, pd_buffer_bytes(&r->text));
 }
 
 static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit);
@@ -363,12 +363,12 @@ void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reade
     pd_buffer name = {NULL, 0, 0};
     pd_field f;
     pd_request_spend(r, prefix.len);
-    pd_write_raw(&r->parse.writer, &name, prefix.ptr, prefix.len);
-    pd_write_raw(&r->parse.writer, &name, (const uint8_t *)".", 1);
+    pd_write_raw(&r->parse.writer, &name, prefix);
+    pd_write_raw(&r->parse.writer, &name, pd_bytes_of("."));
     while (!r->parse.status && pd_reader_find(&message, number, &f)) {
         pd_key_value member = pd_key_value_of(r, f.body);
         name.len = prefix.len + 1;
-        pd_write_raw(&r->parse.writer, &name, member.key.ptr, member.key.len);
+        pd_write_raw(&r->parse.writer, &name, member.key);
         pd_request_spend(r, name.len);
         pd_bytes whole = {name.ptr, name.len};
         pd_any_value_label(r, whole, pd_request_number(r, whole), unit, member.value);

@@ -108,7 +108,7 @@ uint32_t pd_request_number(pd_request *r, pd_bytes text)
     pd_key key = pd_key_of_bytes(text.ptr, text.len, 0);
     uint32_t number = pd_write_key(&r->parse.writer, &r->dictionary.numbers, key, &is_new);
     if (is_new)
-        pd_write_bytes(&r->parse.writer, &r->profile, PD_PROFILE_STRING_TABLE, text.ptr, text.len);
+        pd_write_bytes(&r->parse.writer, &r->profile, PD_PROFILE_STRING_TABLE, text);
     return number;
 }
 

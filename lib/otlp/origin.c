@@ -19,8 +19,7 @@ static bool has_key(pd_request *r, pd_bytes resource, pd_bytes key)
 static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
 {
     if (f->wire == PD_WIRE_BYTES)
-        pd_write_bytes(&r->parse.writer, out, f->number, f->body.at,
-                       (size_t)(f->body.end - f->body.at));
+        pd_write_bytes(&r->parse.writer, out, f->number, pd_reader_bytes(f->body));
     else
         pd_write_varint(&r->parse.writer, out, f->number, f->value);
 }
@@ -78,8 +77,8 @@ pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes
                                    .has_scope = source->has_scope};
     make_resource(r, source->resource, encoder->resource, strong);
     make_scope(r, source->scope);
-    r->origin.resource = (pd_bytes){r->origin_resource.ptr, r->origin_resource.len};
-    r->origin.scope = (pd_bytes){r->origin_scope.ptr, r->origin_scope.len};
+    r->origin.resource = pd_buffer_bytes(&r->origin_resource);
+    r->origin.scope = pd_buffer_bytes(&r->origin_scope);
     encoder->origin = &r->origin;
     return r->parse.status;
 }
@@ -102,7 +101,7 @@ static uint32_t copy_attribute(pd_request *r, pd_model *c, uint64_t index)
     pd_any_value_walk(r, NULL, pd_request_reader(attribute->value), &r->text);
     if (!c->writer.status)
         c->writer.status = r->parse.status;
-    return pd_model_attribute_of(c, key, unit, (pd_bytes){r->text.ptr, r->text.len});
+    return pd_model_attribute_of(c, key, unit, pd_buffer_bytes(&r->text));
 }
 
 /* The attributes of an entry or a sample, whose field `number` they are. */

@@ -152,7 +152,7 @@ static void read_profile(pd_request *r, size_t profile)
 static void move_part(pd_request *r, pd_buffer *to)
 {
     to->len = 0;
-    pd_write_raw(&r->parse.writer, to, r->part.ptr, r->part.len);
+    pd_write_raw(&r->parse.writer, to, pd_buffer_bytes(&r->part));
     r->part.len = 0;
 }
 
@@ -287,14 +287,14 @@ static void write_row(pd_request *r, pd_request_row *row, const int64_t *values)
     pd_request_spend(r, r->stack.len + r->labels.len + r->common.len);
     if (r->parse.status)
         return;
-    pd_write_raw(&r->parse.writer, &r->part, r->stack.ptr, r->stack.len);
+    pd_write_raw(&r->parse.writer, &r->part, pd_buffer_bytes(&r->stack));
     for (size_t i = 0; i < r->types_len; i++)
         pd_write_element(&r->parse.writer, &r->inner, (uint64_t)values[i]);
     pd_write_part(&r->parse.writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
-    pd_write_raw(&r->parse.writer, &r->part, r->labels.ptr, r->labels.len);
+    pd_write_raw(&r->parse.writer, &r->part, pd_buffer_bytes(&r->labels));
     if (row->has_timestamp)
         label_nanos(r, "timestamp_unix_nano", row->timestamp);
-    pd_write_raw(&r->parse.writer, &r->part, r->common.ptr, r->common.len);
+    pd_write_raw(&r->parse.writer, &r->part, pd_buffer_bytes(&r->common));
     row->at = r->profile.len;
     row->labels = r->own_labels;
     pd_write_part(&r->parse.writer, &r->profile, PD_PROFILE_SAMPLE, &r->part);

@@ -457,7 +457,7 @@ pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
     r->unknown_fields = r->parse.unknown_fields;
     r->is_read = true;
     r->bytes = *bytes;
-    *bytes = (pd_bytes){r->profile.ptr, r->profile.len};
+    *bytes = pd_buffer_bytes(&r->profile);
     return PPROFDELTA_OK;
 }
 

@@ -135,8 +135,7 @@ static void write_locations(pd_dump *d)
 
 static void write_string(pd_dump *d, const char *string)
 {
-    pd_write_bytes(&d->writer, &d->profile, PD_PROFILE_STRING_TABLE, (const uint8_t *)string,
-                   strlen(string));
+    pd_write_bytes(&d->writer, &d->profile, PD_PROFILE_STRING_TABLE, pd_bytes_of(string));
 }
 
 static void write_strings(pd_dump *d, const pd_records *records)
@@ -160,7 +159,7 @@ static void write_strings(pd_dump *d, const pd_records *records)
     write_string(d, comment);
     for (uint32_t i = 0; i < d->maps.len; i++) {
         pd_bytes name = pd_maps_name(&d->maps, i);
-        pd_write_bytes(&d->writer, &d->profile, PD_PROFILE_STRING_TABLE, name.ptr, name.len);
+        pd_write_bytes(&d->writer, &d->profile, PD_PROFILE_STRING_TABLE, name);
     }
 }
 
