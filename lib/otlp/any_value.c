@@ -237,7 +237,7 @@ static uint32_t string_in(pd_request *r, const pd_field *f)
 {
     if (f->number == PD_OTLP_ANY_VALUE_STRING_VALUE)
         return pd_request_number(r, pd_reader_bytes(f->body));
-    return f->value ? r->dictionary.strings[f->value] : 0;
+    return r->dictionary.strings[f->value];
 }
 
 void pd_any_value_strings(pd_request *r, pd_bytes value,

@@ -125,12 +125,6 @@ static void check_text(pd_request *r, const char *name, pd_bytes text, const uin
         PD_REQUEST_FAIL(r, name, at, "a string that is not UTF-8");
 }
 
-/* The number of the entry `index` of string_table. */
-static uint32_t string_of(const pd_request *r, uint64_t index)
-{
-    return index ? r->dictionary.strings[index] : 0;
-}
-
 static uint32_t read_index(pd_request *r, const char *name, const pd_field *f, unsigned table)
 {
     return check_index(r, name, f->start, pd_parse_number(&r->parse, name, f), table);
@@ -144,7 +138,8 @@ void pd_request_field(pd_parse *parse, unsigned kind, const char *name, const pd
         *text = pd_reader_bytes(pd_parse_body(parse, name, f));
         check_text(r, name, *text, f->start);
     } else if (kind == PD_REQUEST_STRING) {
-        *(uint64_t *)to = string_of(r, read_index(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE));
+        *(uint64_t *)to =
+            r->dictionary.strings[read_index(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE)];
     } else {
         *(uint64_t *)to = read_index(r, name, f, kind - PD_REQUEST_INDEX);
     }
@@ -230,6 +225,8 @@ static void read_strings(pd_request *r)
     const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_request_number(r, (pd_bytes){(const uint8_t *)"", 0});
     pd_parse_grow(&r->parse, &d->strings, &d->strings_cap, t->len + 1, sizeof *d->strings);
+    if (!r->parse.status)
+        d->strings[0] = 0; /* without a table, too */
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
         r->parse.element = i;
         if (!i)
@@ -258,8 +255,8 @@ static void read_attribute(pd_request *r, pd_reader body)
     }
     if (r->parse.status)
         return;
-    out->key = string_of(r, out->key_at);
-    out->unit = string_of(r, out->unit_at);
+    out->key = r->dictionary.strings[out->key_at];
+    out->unit = r->dictionary.strings[out->unit_at];
     out->is_label = pd_any_value_is_label(r, out->value, out->unit != 0);
 }
 

@@ -70,7 +70,7 @@ static void make_scope(pd_request *r, pd_bytes source)
 pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes strong,
                                     pprofdelta_error *err)
 {
-    const pd_request_source *source = &r->sources[r->sets[0].scope];
+    const pd_request_source *source = &r->sources[r->profiles[0].scope];
     r->parse.err = err;
     r->origin = (pd_encode_origin){.resource_url = source->resource_url,
                                    .scope_url = source->scope_url,

@@ -140,7 +140,6 @@ static void read_profile(pd_request *r, size_t profile)
             add_points(r, profile, &s);
         r->timestamps += r->times.len;
         r->links += s.link != 0;
-        r->samples++;
         r->parse.element++;
     }
     r->parse.element = PPROFDELTA_NOWHERE;
@@ -184,19 +183,16 @@ static differences differences_of(const pd_request *r)
 {
     differences found = {r->takes_several && r->resources > 1,
                          r->takes_several && r->scopes > r->resources, false};
-    for (size_t i = 1; i < r->sets_len; i++) {
-        const pd_request_profile *one = &r->profiles[r->sets[0].first];
-        const pd_request_profile *other = &r->profiles[r->sets[i].first];
-        found.times |= one->time != other->time || one->duration != other->duration;
-    }
+    const pd_request_profile *all = r->profiles;
+    for (size_t i = 1; i < r->profiles_count; i++)
+        found.times |= all[i].time != all[0].time || all[i].duration != all[0].duration;
     return found;
 }
 
-/* Makes the labels that all samples of a set have. */
-static void make_common(pd_request *r, const pd_request_set *set, const differences *differ)
+/* Makes the labels that all samples of a set have, to which the profile belongs. */
+static void make_common(pd_request *r, const pd_request_profile *profile, const differences *differ)
 {
-    const pd_request_profile *profile = &r->profiles[set->first];
-    const pd_request_source *source = &r->sources[set->scope];
+    const pd_request_source *source = &r->sources[profile->scope];
     if (differ->resources) {
         pd_request_spend(r, source->resource.len);
         pd_key_values_label(r, pd_bytes_of("resource"), 0, pd_request_reader(source->resource),
@@ -321,15 +317,15 @@ static void write_rows(pd_request *r)
 void pd_request_points(pd_request *r)
 {
     differences differ = differences_of(r);
-    for (size_t i = 0; i < r->sets_len && !r->parse.status; i++) {
-        size_t end = i + 1 < r->sets_len ? r->sets[i + 1].first : r->profiles_count;
+    for (size_t i = 0; i < r->profiles_count && !r->parse.status;) {
+        const pd_request_profile *first = &r->profiles[i];
         pd_keymap_clear(&r->keys);
         r->rows_len = 0;
-        for (size_t p = r->sets[i].first; p < end && !r->parse.status; p++)
-            read_profile(r, p);
+        for (; i < r->profiles_count && r->profiles[i].set == first->set; i++)
+            read_profile(r, i);
         if (!r->rows_len)
             continue;
-        make_common(r, &r->sets[i], &differ);
+        make_common(r, first, &differ);
         write_rows(r);
     }
 }

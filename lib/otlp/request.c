@@ -236,7 +236,7 @@ static uint32_t column_of(pd_request *r, const pd_request_profile *profile, uint
 }
 
 /* Puts the profiles of a scope into sets. A type that comes again is a column of its own. */
-static void make_sets(pd_request *r, size_t first, uint32_t resource, uint32_t scope)
+static void make_sets(pd_request *r, size_t first)
 {
     uint64_t seen = 0; /* columns of the set */
     for (size_t i = first; i < r->profiles_count && !r->parse.status; i++) {
@@ -244,10 +244,11 @@ static void make_sets(pd_request *r, size_t first, uint32_t resource, uint32_t s
         bool is_other = i == first || seen == UINT64_MAX || profile->time != profile[-1].time ||
                         profile->duration != profile[-1].duration;
         if (is_other) {
-            if (pd_parse_grow(&r->parse, &r->sets, &r->sets_cap, r->sets_len + 1, sizeof *r->sets))
-                r->sets[r->sets_len++] = (pd_request_set){i, resource, scope};
+            r->sets_len++;
             seen = 0;
         }
+        profile->set = r->sets_len;
+        profile->scope = r->scopes;
         profile->column = column_of(r, profile, seen);
         seen |= UINT64_C(1) << profile->column;
     }
@@ -334,7 +335,7 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
             PD_REQUEST_FAIL(r, row->name, f.start, "a second scope in one scope_profiles");
         read_scope(r, scope, &source);
     }
-    make_sets(r, first, (uint32_t)r->resources, (uint32_t)r->scopes);
+    make_sets(r, first);
     if (pd_parse_grow(&r->parse, &r->sources, &r->sources_cap, r->scopes + 1, sizeof *r->sources))
         r->sources[r->scopes++] = source;
 }
@@ -415,12 +416,12 @@ static void clear_request(pd_request *r)
     pd_keymap_clear(&r->keys);
     pd_keymap_clear(&r->comments);
     r->is_read = false;
-    r->resources = r->scopes = r->profiles_count = r->samples = 0;
+    r->resources = r->scopes = r->sets_len = r->profiles_count = 0;
     r->timestamps = r->links = r->payloads = r->listed = 0;
     r->has_more = false;
     r->profile.len = r->part.len = r->inner.len = r->text.len = 0;
     r->stack.len = r->labels.len = r->common.len = 0;
-    r->sets_len = r->types_len = r->rows_len = 0;
+    r->types_len = r->rows_len = 0;
 }
 
 static void begin_request(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_error *err)
@@ -473,7 +474,6 @@ void pd_request_release(pd_request *r, pd_mem *mem)
         pd_buffer_release(mem, buffers[i]);
     PD_RELEASE(mem, r->sources);
     PD_RELEASE(mem, r->profiles);
-    PD_RELEASE(mem, r->sets);
     pd_mem_release(mem, &r->points.at, &r->points.cap, sizeof *r->points.at);
     pd_mem_release(mem, &r->times.at, &r->times.cap, sizeof *r->times.at);
     PD_RELEASE(mem, r->rows);

@@ -39,13 +39,8 @@ typedef struct pd_request_profile {
     uint64_t dropped;        /* only checked, */
     pd_bytes payload_format; /* like this */
     uint32_t column;
+    size_t scope, set; /* numbers in the request; the profiles of a set become samples together */
 } pd_request_profile;
-
-/* Profiles that become samples together. Resources and scopes are numbered over the request. */
-typedef struct pd_request_set {
-    size_t first; /* of its profiles; the next set has the first after its last */
-    uint32_t resource, scope;
-} pd_request_set;
 
 /* A sample of the pprof profile, before it is written. Its values are in pd_request.values. */
 typedef struct pd_request_row {
@@ -90,7 +85,7 @@ struct pd_request {
     pd_request_facts facts;
     bool is_read;   /* the last input was a request */
     pd_bytes bytes; /* the request, as long as the caller's bytes and the inflated ones */
-    size_t resources, scopes, profiles_count, samples;
+    size_t resources, scopes, sets_len, profiles_count;
     size_t timestamps, links;       /* that samples have */
     size_t payloads;                /* profiles with an original payload */
     size_t listed;                  /* attributes of resources and scopes */
@@ -110,8 +105,6 @@ struct pd_request {
     size_t sources_cap;
     pd_request_profile *profiles;
     size_t profiles_cap;
-    pd_request_set *sets;
-    size_t sets_len, sets_cap;
     pd_request_type types[PPROFDELTA_MAX_TYPES];
     size_t types_len;
     pd_keymap keys; /* of rows, in their order */
