@@ -5,11 +5,12 @@
 
 /* ---- the dictionary ----------------------------------------------------------------------------- */
 
-uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content, pd_key key)
+uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content)
 {
     bool is_new;
-    if (!content.len)
+    if (!content.len || o->writer.status)
         return 0;
+    pd_key key = pd_key_of_bytes(content.ptr, content.len, 0);
     uint32_t index = pd_write_key(&o->writer, &o->contents[field - 1], key, &is_new) + 1;
     if (is_new)
         pd_write_bytes(&o->writer, &o->tables[field - 1], field, content);
@@ -20,9 +21,7 @@ uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field, pd_buffer *buffer)
 {
     pd_bytes content = pd_buffer_bytes(buffer);
     buffer->len = 0;
-    if (!content.ptr || o->writer.status)
-        return 0;
-    return pd_otlp_entry(o, field, content, pd_key_of_bytes(content.ptr, content.len, 0));
+    return pd_otlp_entry(o, field, content);
 }
 
 pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string)
@@ -34,30 +33,23 @@ pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string)
     return pd_buffer_bytes(&o->repaired);
 }
 
-static uint32_t add_text(pd_otlp *o, pd_bytes text)
-{
-    if (!text.ptr || o->writer.status)
-        return 0;
-    return pd_otlp_entry(o, PD_OTLP_DICTIONARY_STRING_TABLE, text,
-                         pd_key_of_bytes(text.ptr, text.len, 0));
-}
-
 uint32_t pd_otlp_string(pd_otlp *o, uint32_t string)
 {
     if (string && !o->strings[string])
-        o->strings[string] = add_text(o, pd_otlp_text(o, string));
-    return string ? o->strings[string] : 0;
+        o->strings[string] =
+            pd_otlp_entry(o, PD_OTLP_DICTIONARY_STRING_TABLE, pd_otlp_text(o, string));
+    return o->strings[string];
 }
 
 uint32_t pd_otlp_literal(pd_otlp *o, const char *text)
 {
-    return add_text(o, pd_bytes_of(text));
+    return pd_otlp_entry(o, PD_OTLP_DICTIONARY_STRING_TABLE, pd_bytes_of(text));
 }
 
 static uint32_t function_index(pd_otlp *o, uint32_t function)
 {
     if (!function || o->functions[function])
-        return function ? o->functions[function] : 0;
+        return o->functions[function];
     const pd_model_function *f = &o->model->functions[function - 1];
     uint32_t name = pd_otlp_string(o, f->name), system_name = pd_otlp_string(o, f->system_name);
     PD_WRITE_VARINTS(&o->writer, &o->content, PD_OTLP_FUNCTION_NAME_STRINDEX, name, system_name,
@@ -88,7 +80,7 @@ static void put_attributes_of_mapping(pd_otlp *o, uint32_t mapping)
 static uint32_t mapping_index(pd_otlp *o, uint32_t mapping)
 {
     if (!mapping || o->mappings[mapping])
-        return mapping ? o->mappings[mapping] : 0;
+        return o->mappings[mapping];
     const pd_model_mapping *m = &o->model->mappings[mapping - 1];
     put_attributes_of_mapping(o, mapping);
     PD_WRITE_VARINTS(&o->writer, &o->content, PD_OTLP_MAPPING_MEMORY_START, m->start, m->limit,
@@ -418,7 +410,7 @@ static void release(pd_otlp *o, pd_mem *mem)
         pd_keymap_release(&o->keys[i], mem);
     for (size_t i = 0; i < sizeof o->ids / sizeof *o->ids; i++)
         pd_mem_release(mem, &o->ids[i], &o->ids_caps[i], sizeof *o->ids[i]);
-    PD_RELEASE(mem, o->set_list);
+    PD_RELEASE(mem, o->set_ends);
     PD_RELEASE(mem, o->picks);
 }
 

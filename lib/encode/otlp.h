@@ -16,11 +16,6 @@
 /* The tables: field n of the dictionary is table n - 1. */
 enum { PD_OTLP_TABLES = PD_OTLP_DICTIONARY_STACK_TABLE };
 
-/* A set of labels: the fields of a Sample with attribute indices and the link, in set_bytes. */
-typedef struct pd_otlp_set {
-    size_t off, len;
-} pd_otlp_set;
-
 /* The labels of a set, chained by key. */
 typedef struct pd_otlp_pick {
     pd_model_label label;
@@ -42,7 +37,8 @@ typedef struct pd_otlp {
             pd_buffer stack;    /* location indices */
             pd_buffer fields;   /* of a Sample, before its values */
             pd_buffer repaired; /* a text */
-            pd_buffer set_bytes;
+            pd_buffer
+                set_bytes; /* sets of labels: the fields of a Sample with attributes and the link */
             pd_buffer common; /* what all Profiles have, but for their attributes */
             pd_buffer common_list;
         };
@@ -61,15 +57,15 @@ typedef struct pd_otlp {
         uint32_t *ids[4];
     };
     size_t ids_caps[4];
-    bool is_same; /* every location has its id as its index */
-    pd_otlp_set *set_list;
+    bool is_same;     /* every location has its id as its index */
+    size_t *set_ends; /* in set_bytes; a set begins where the one before ends */
     pd_otlp_pick *picks;
-    size_t set_list_cap, picks_cap, picks_len;
+    size_t set_ends_cap, picks_cap, picks_len;
     size_t cursors[PD_OWNERS]; /* in the lists of owned attributes */
 } pd_otlp;
 
-/* The index of an entry of a table, which is added if it is new. Empty content: 0. The key is that of the content. */
-uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content, pd_key key);
+/* The index of an entry of a table, which is added if it is new. Empty content: 0. */
+uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content);
 
 /* The same for what is in a buffer, which is emptied. */
 uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field, pd_buffer *content);

@@ -210,10 +210,9 @@ static void chain_labels(pd_otlp *o)
 }
 
 /* Appends the fields of the set to set_bytes. The attributes in o->list, which is emptied, are in it, too. */
-static pd_otlp_set make_set(pd_otlp *o, pd_bytes labels)
+static void make_set(pd_otlp *o, pd_bytes labels)
 {
     pd_writer *w = &o->writer;
-    pd_otlp_set set = {.off = o->set_bytes.len};
     read_labels(o, labels);
     uint32_t link = o->origin && !w->status ? take_link(o) : 0;
     chain_labels(o);
@@ -222,8 +221,6 @@ static pd_otlp_set make_set(pd_otlp *o, pd_bytes labels)
     if (o->list.len)
         pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &o->list);
     pd_write_varint(w, &o->set_bytes, PD_OTLP_SAMPLE_LINK_INDEX, link);
-    set.len = o->set_bytes.len - set.off;
-    return set;
 }
 
 pd_bytes pd_otlp_labels(pd_otlp *o, uint64_t sample, pd_bytes labels)
@@ -233,16 +230,19 @@ pd_bytes pd_otlp_labels(pd_otlp *o, uint64_t sample, pd_bytes labels)
     if (!labels.len && !has_own)
         return (pd_bytes){0};
     if (!w->status)
-        w->status = PD_GROW(w->mem, o->set_list, o->sets.len + 1, w->err);
+        w->status = PD_GROW(w->mem, o->set_ends, o->sets.len + 1, w->err);
     pd_key own = has_own ? pd_key_of_bytes(o->list.ptr, o->list.len, 0) : (pd_key){0, 0};
     pd_key content = pd_key_of_bytes(labels.ptr, labels.len, own.lo);
     uint32_t number = pd_write_key(w, &o->sets, content, &is_new);
-    if (is_new)
-        o->set_list[number] = make_set(o, labels);
+    if (is_new) {
+        make_set(o, labels);
+        o->set_ends[number] = o->set_bytes.len;
+    }
     o->list.len = 0;
     if (w->status)
         return (pd_bytes){0};
-    return (pd_bytes){o->set_bytes.ptr + o->set_list[number].off, o->set_list[number].len};
+    size_t from = number ? o->set_ends[number - 1] : 0;
+    return (pd_bytes){o->set_bytes.ptr + from, o->set_ends[number] - from};
 }
 
 /* ---- build ids ---------------------------------------------------------------------------------- */
