@@ -5,23 +5,19 @@
 
 /* ---- the dictionary ----------------------------------------------------------------------------- */
 
-uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content)
+uint32_t pd_otlp_entry_end(pd_otlp *o, uint32_t field, size_t from)
 {
+    pd_buffer *table = pd_otlp_table(o, field);
     bool is_new;
-    if (!content.len || o->writer.status)
+    if (o->writer.status || table->len == from)
         return 0;
-    pd_key key = pd_key_of_bytes(content.ptr, content.len, 0);
+    pd_key key = pd_key_of_bytes(table->ptr + from, table->len - from, 0);
     uint32_t index = pd_write_key(&o->writer, &o->contents[field - 1], key, &is_new) + 1;
     if (is_new)
-        pd_write_bytes(&o->writer, &o->tables[field - 1], field, content);
+        pd_write_wrap(&o->writer, table, from, field);
+    else
+        table->len = from;
     return index;
-}
-
-uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field, pd_buffer *buffer)
-{
-    pd_bytes content = pd_buffer_bytes(buffer);
-    buffer->len = 0;
-    return pd_otlp_entry(o, field, content);
 }
 
 pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string)
@@ -33,17 +29,24 @@ pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string)
     return pd_buffer_bytes(&o->repaired);
 }
 
+static uint32_t add_text(pd_otlp *o, pd_bytes text)
+{
+    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_STRING_TABLE);
+    size_t from = table->len;
+    pd_write_raw(&o->writer, table, text);
+    return pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_STRING_TABLE, from);
+}
+
 uint32_t pd_otlp_string(pd_otlp *o, uint32_t string)
 {
     if (string && !o->strings[string])
-        o->strings[string] =
-            pd_otlp_entry(o, PD_OTLP_DICTIONARY_STRING_TABLE, pd_otlp_text(o, string));
+        o->strings[string] = add_text(o, pd_otlp_text(o, string));
     return o->strings[string];
 }
 
 uint32_t pd_otlp_literal(pd_otlp *o, const char *text)
 {
-    return pd_otlp_entry(o, PD_OTLP_DICTIONARY_STRING_TABLE, pd_bytes_of(text));
+    return add_text(o, pd_bytes_of(text));
 }
 
 static uint32_t function_index(pd_otlp *o, uint32_t function)
@@ -51,11 +54,12 @@ static uint32_t function_index(pd_otlp *o, uint32_t function)
     if (!function || o->functions[function])
         return o->functions[function];
     const pd_model_function *f = &o->model->functions[function - 1];
+    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_FUNCTION_TABLE);
+    size_t from = table->len;
     uint32_t name = pd_otlp_string(o, f->name), system_name = pd_otlp_string(o, f->system_name);
-    PD_WRITE_VARINTS(&o->writer, &o->content, PD_OTLP_FUNCTION_NAME_STRINDEX, name, system_name,
+    PD_WRITE_VARINTS(&o->writer, table, PD_OTLP_FUNCTION_NAME_STRINDEX, name, system_name,
                      pd_otlp_string(o, f->filename), (uint64_t)f->start_line);
-    return o->functions[function] =
-               pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_FUNCTION_TABLE, &o->content);
+    return o->functions[function] = pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_FUNCTION_TABLE, from);
 }
 
 const char *const pd_otlp_mapping_has[PD_OTLP_MAPPING_FLAGS] = {
@@ -82,28 +86,29 @@ static uint32_t mapping_index(pd_otlp *o, uint32_t mapping)
     if (!mapping || o->mappings[mapping])
         return o->mappings[mapping];
     const pd_model_mapping *m = &o->model->mappings[mapping - 1];
+    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_MAPPING_TABLE);
+    size_t from = table->len;
     put_attributes_of_mapping(o, mapping);
-    PD_WRITE_VARINTS(&o->writer, &o->content, PD_OTLP_MAPPING_MEMORY_START, m->start, m->limit,
+    PD_WRITE_VARINTS(&o->writer, table, PD_OTLP_MAPPING_MEMORY_START, m->start, m->limit,
                      m->file_offset, pd_otlp_string(o, m->filename));
     if (o->list.len)
-        pd_write_part(&o->writer, &o->content, PD_OTLP_MAPPING_ATTRIBUTE_INDICES, &o->list);
-    return o->mappings[mapping] =
-               pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_MAPPING_TABLE, &o->content);
+        pd_write_part(&o->writer, table, PD_OTLP_MAPPING_ATTRIBUTE_INDICES, &o->list);
+    return o->mappings[mapping] = pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_MAPPING_TABLE, from);
 }
 
-static void put_lines(pd_otlp *o, uint32_t location)
+static void put_lines(pd_otlp *o, pd_buffer *table, uint32_t location)
 {
     const pd_model *m = o->model;
     for (size_t i = pd_model_lines_begin(m, location); i < m->locations[location - 1].lines_end;
          i++) {
         const pd_model_line *line = &m->lines[i];
         uint32_t function = function_index(o, line->function);
-        size_t from = o->place.len;
+        size_t from = table->len;
         if (!function)
             continue;
-        PD_WRITE_VARINTS(&o->writer, &o->place, PD_LINE_FUNCTION_ID, function, (uint64_t)line->line,
+        PD_WRITE_VARINTS(&o->writer, table, PD_LINE_FUNCTION_ID, function, (uint64_t)line->line,
                          (uint64_t)line->column);
-        pd_write_wrap(&o->writer, &o->place, from, PD_OTLP_LOCATION_LINES);
+        pd_write_wrap(&o->writer, table, from, PD_OTLP_LOCATION_LINES);
     }
 }
 
@@ -111,14 +116,16 @@ static uint32_t add_location(pd_otlp *o, uint32_t location)
 {
     const pd_model_location *l = &o->model->locations[location - 1];
     pd_writer *w = &o->writer;
-    PD_WRITE_VARINTS(w, &o->place, PD_OTLP_LOCATION_MAPPING_INDEX, mapping_index(o, l->mapping),
+    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_LOCATION_TABLE);
+    size_t from = table->len;
+    PD_WRITE_VARINTS(w, table, PD_OTLP_LOCATION_MAPPING_INDEX, mapping_index(o, l->mapping),
                      l->address);
-    put_lines(o, location);
+    put_lines(o, table, location);
     if (!pd_otlp_put_owned(o, &o->list, PD_OWNER_LOCATION, location) && l->is_folded)
         pd_write_element(w, &o->list, pd_otlp_true(o, "pprof.location.is_folded"));
     if (o->list.len)
-        pd_write_part(w, &o->place, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
-    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_LOCATION_TABLE, &o->place);
+        pd_write_part(w, table, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
+    return pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_LOCATION_TABLE, from);
 }
 
 /* Every location has a user, unless a sample is left out, which has no value. */
@@ -143,17 +150,20 @@ static uint32_t location_index(pd_otlp *o, uint32_t location)
 
 static uint32_t stack_index(pd_otlp *o, pd_bytes stack)
 {
+    pd_writer *w = &o->writer;
+    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_STACK_TABLE);
+    size_t from = table->len;
     uint32_t location;
     if (!stack.len)
         return 0;
-    if (!o->is_same) {
-        o->stack.len = 0;
-        while (!o->writer.status && pd_model_next_location(&stack, &location))
-            pd_write_element(&o->writer, &o->stack, location_index(o, location));
-        stack = pd_buffer_bytes(&o->stack);
+    if (o->is_same) {
+        pd_write_bytes(w, table, PD_OTLP_STACK_LOCATION_INDICES, stack);
+    } else {
+        while (!w->status && pd_model_next_location(&stack, &location))
+            pd_write_element(w, table, location_index(o, location));
+        pd_write_wrap(w, table, from, PD_OTLP_STACK_LOCATION_INDICES);
     }
-    pd_write_bytes(&o->writer, &o->content, PD_OTLP_STACK_LOCATION_INDICES, stack);
-    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_STACK_TABLE, &o->content);
+    return pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_STACK_TABLE, from);
 }
 
 /* A Sample: `fields` is what it has before its value. */
@@ -217,14 +227,14 @@ static void put_value_type(pd_otlp *o, pd_buffer *to, uint32_t field, uint32_t t
 static uint32_t comment_attribute(pd_otlp *o)
 {
     pd_writer *w = &o->writer;
-    size_t from = pd_otlp_attribute_begin(o, pd_otlp_literal(o, "pprof.profile.comment"));
+    pd_otlp_attribute a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, "pprof.profile.comment"));
     for (size_t i = 0; i < o->model->comments_len; i++) {
-        size_t element = o->content.len;
-        pd_otlp_put_text(w, &o->content, pd_otlp_text(o, o->model->comments[i]));
-        pd_write_wrap(w, &o->content, element, PD_OTLP_ARRAY_VALUE_VALUES);
+        size_t element = a.out->len;
+        pd_otlp_put_text(w, a.out, pd_otlp_text(o, o->model->comments[i]));
+        pd_write_wrap(w, a.out, element, PD_OTLP_ARRAY_VALUE_VALUES);
     }
-    pd_write_wrap(w, &o->content, from, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
-    return pd_otlp_attribute_end(o, from, 0);
+    pd_write_wrap(w, a.out, a.value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    return pd_otlp_attribute_end(o, &a, 0);
 }
 
 static void put_common(pd_otlp *o, const pd_model_header *h)

@@ -31,10 +31,7 @@ typedef struct pd_otlp {
         struct {
             pd_buffer tables[PD_OTLP_TABLES];
             pd_buffer samples[PPROFDELTA_MAX_TYPES];
-            pd_buffer content;  /* of the entry that is being made, but for */
-            pd_buffer place;    /* locations, which add entries meanwhile */
             pd_buffer list;     /* attribute indices */
-            pd_buffer stack;    /* location indices */
             pd_buffer fields;   /* of a Sample, before its values */
             pd_buffer repaired; /* a text */
             pd_buffer
@@ -42,7 +39,7 @@ typedef struct pd_otlp {
             pd_buffer common; /* what all Profiles have, but for their attributes */
             pd_buffer common_list;
         };
-        pd_buffer buffers[PD_OTLP_TABLES + PPROFDELTA_MAX_TYPES + 9];
+        pd_buffer buffers[PD_OTLP_TABLES + PPROFDELTA_MAX_TYPES + 6];
     };
     union {
         struct {
@@ -64,11 +61,15 @@ typedef struct pd_otlp {
     size_t cursors[PD_OWNERS]; /* in the lists of owned attributes */
 } pd_otlp;
 
-/* The index of an entry of a table, which is added if it is new. Empty content: 0. */
-uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content);
+/* The table with this field of the dictionary. An entry is written behind the others, where entries of other tables
+ * may be added meanwhile, and then ends, with the offset where it began: returns its index, which is that of an
+ * equal entry, if there is one. Nothing written: 0. */
+static inline pd_buffer *pd_otlp_table(pd_otlp *o, uint32_t field)
+{
+    return &o->tables[field - 1];
+}
 
-/* The same for what is in a buffer, which is emptied. */
-uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field, pd_buffer *content);
+uint32_t pd_otlp_entry_end(pd_otlp *o, uint32_t field, size_t from);
 
 /* A string of the model in UTF-8, valid until the next call, and its index in the string table; the index of
  * another text. */
@@ -86,10 +87,15 @@ void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number);
 void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
                       pd_bytes value);
 
-/* An attribute. Begins it in o->content: returns the offset where its value is then appended. Ends it: returns its index.
- * key and unit are indices of strings. */
-size_t pd_otlp_attribute_begin(pd_otlp *o, uint32_t key);
-uint32_t pd_otlp_attribute_end(pd_otlp *o, size_t from, uint32_t unit);
+/* Begins an attribute in its table, where the value is then appended. Ends it: returns its index. key and unit
+ * are indices of strings. */
+typedef struct pd_otlp_attribute {
+    pd_buffer *out;
+    size_t from, value; /* offsets */
+} pd_otlp_attribute;
+
+pd_otlp_attribute pd_otlp_attribute_begin(pd_otlp *o, uint32_t key);
+uint32_t pd_otlp_attribute_end(pd_otlp *o, const pd_otlp_attribute *attribute, uint32_t unit);
 
 /* The same for `true`, and for a string. */
 uint32_t pd_otlp_true(pd_otlp *o, const char *key);

@@ -30,41 +30,44 @@ void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes
 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
-size_t pd_otlp_attribute_begin(pd_otlp *o, uint32_t key)
+pd_otlp_attribute pd_otlp_attribute_begin(pd_otlp *o, uint32_t key)
 {
-    pd_write_varint(&o->writer, &o->content, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, key);
-    return o->content.len;
+    pd_otlp_attribute a = {.out = pd_otlp_table(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE)};
+    a.from = a.out->len;
+    pd_write_varint(&o->writer, a.out, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, key);
+    a.value = a.out->len;
+    return a;
 }
 
-uint32_t pd_otlp_attribute_end(pd_otlp *o, size_t from, uint32_t unit)
+uint32_t pd_otlp_attribute_end(pd_otlp *o, const pd_otlp_attribute *a, uint32_t unit)
 {
-    pd_write_wrap(&o->writer, &o->content, from, PD_OTLP_ATTRIBUTE_VALUE);
-    pd_write_varint(&o->writer, &o->content, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, unit);
-    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, &o->content);
+    pd_write_wrap(&o->writer, a->out, a->value, PD_OTLP_ATTRIBUTE_VALUE);
+    pd_write_varint(&o->writer, a->out, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, unit);
+    return pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, a->from);
 }
 
 uint32_t pd_otlp_true(pd_otlp *o, const char *key)
 {
-    size_t from = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
-    pd_write_varint_always(&o->writer, &o->content, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
-    return pd_otlp_attribute_end(o, from, 0);
+    pd_otlp_attribute a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
+    pd_write_varint_always(&o->writer, a.out, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
+    return pd_otlp_attribute_end(o, &a, 0);
 }
 
 uint32_t pd_otlp_text_attribute(pd_otlp *o, const char *key, uint32_t string)
 {
-    size_t from = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
-    pd_otlp_put_text(&o->writer, &o->content, pd_otlp_text(o, string));
-    return pd_otlp_attribute_end(o, from, 0);
+    pd_otlp_attribute a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
+    pd_otlp_put_text(&o->writer, a.out, pd_otlp_text(o, string));
+    return pd_otlp_attribute_end(o, &a, 0);
 }
 
 static uint32_t owned_attribute(pd_otlp *o, uint32_t attribute)
 {
-    const pd_model_attribute *a = &o->model->attributes[attribute - 1];
-    uint32_t key = pd_otlp_string(o, a->key), unit = pd_otlp_string(o, a->unit);
-    size_t from = pd_otlp_attribute_begin(o, key);
-    pd_write_raw(&o->writer, &o->content,
-                 (pd_bytes){o->model->attribute_values.ptr + a->off, a->len});
-    return pd_otlp_attribute_end(o, from, unit);
+    const pd_model_attribute *owned = &o->model->attributes[attribute - 1];
+    uint32_t key = pd_otlp_string(o, owned->key), unit = pd_otlp_string(o, owned->unit);
+    pd_otlp_attribute a = pd_otlp_attribute_begin(o, key);
+    pd_write_raw(&o->writer, a.out,
+                 (pd_bytes){o->model->attribute_values.ptr + owned->off, owned->len});
+    return pd_otlp_attribute_end(o, &a, unit);
 }
 
 bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_t owner)
@@ -86,10 +89,9 @@ bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_
 /* ---- labels ------------------------------------------------------------------------------------- */
 
 /* The value of a number whose unit is not that of its attribute. */
-static void put_measure(pd_otlp *o, const pd_model_label *l)
+static void put_measure(pd_otlp *o, pd_buffer *out, const pd_model_label *l)
 {
     pd_writer *w = &o->writer;
-    pd_buffer *out = &o->content;
     size_t from = out->len;
     pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of("value"));
     size_t value = out->len;
@@ -101,14 +103,14 @@ static void put_measure(pd_otlp *o, const pd_model_label *l)
     pd_write_wrap(w, out, from, PD_OTLP_ANY_VALUE_KVLIST_VALUE);
 }
 
-static void put_label(pd_otlp *o, const pd_model_label *l, uint32_t unit)
+static void put_label(pd_otlp *o, pd_buffer *out, const pd_model_label *l, uint32_t unit)
 {
     if (l->str)
-        pd_otlp_put_text(&o->writer, &o->content, pd_otlp_text(o, l->str));
+        pd_otlp_put_text(&o->writer, out, pd_otlp_text(o, l->str));
     else if (l->num_unit == unit)
-        pd_otlp_put_number(&o->writer, &o->content, l->num);
+        pd_otlp_put_number(&o->writer, out, l->num);
     else
-        put_measure(o, l);
+        put_measure(o, out, l);
 }
 
 /* The unit of the first number among the labels from this one on. */
@@ -127,16 +129,16 @@ static uint32_t attribute_of(pd_otlp *o, uint32_t first)
     uint32_t unit = unit_from(o, first), key = pd_otlp_string(o, o->picks[first].label.key);
     uint32_t unit_index = pd_otlp_string(o, unit);
     bool is_array = o->picks[first].next != NONE;
-    size_t from = pd_otlp_attribute_begin(o, key);
+    pd_otlp_attribute a = pd_otlp_attribute_begin(o, key);
     for (uint32_t at = first; at != NONE; at = o->picks[at].next) {
-        size_t element = o->content.len;
-        put_label(o, &o->picks[at].label, unit);
+        size_t element = a.out->len;
+        put_label(o, a.out, &o->picks[at].label, unit);
         if (is_array)
-            pd_write_wrap(w, &o->content, element, PD_OTLP_ARRAY_VALUE_VALUES);
+            pd_write_wrap(w, a.out, element, PD_OTLP_ARRAY_VALUE_VALUES);
     }
     if (is_array)
-        pd_write_wrap(w, &o->content, from, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
-    return pd_otlp_attribute_end(o, from, unit_index);
+        pd_write_wrap(w, a.out, a.value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    return pd_otlp_attribute_end(o, &a, unit_index);
 }
 
 /* The bytes of an id of a link in hexadecimal. Returns false if the text is none. */
@@ -152,8 +154,8 @@ static bool read_hex(pd_bytes text, uint8_t *id, size_t size)
     return text.len == 2 * size;
 }
 
-/* Moves an id of a link from the labels to the link in o->content: the last label with this key. */
-static void take_id(pd_otlp *o, const char *name, uint32_t field, size_t size)
+/* Moves an id of a link from the labels to the link: the last label with this key. */
+static void take_id(pd_otlp *o, pd_buffer *link, const char *name, uint32_t field, size_t size)
 {
     enum { MOST = 16 };
     uint8_t id[MOST] = {0};
@@ -163,7 +165,7 @@ static void take_id(pd_otlp *o, const char *name, uint32_t field, size_t size)
         n--;
     if (!n || !read_hex(pd_otlp_text(o, o->picks[n - 1].label.str), id, size))
         return;
-    pd_write_bytes(&o->writer, &o->content, field, (pd_bytes){id, size});
+    pd_write_bytes(&o->writer, link, field, (pd_bytes){id, size});
     memmove(&o->picks[n - 1], &o->picks[n], (o->picks_len-- - n) * sizeof *o->picks);
 }
 
@@ -171,9 +173,11 @@ static void take_id(pd_otlp *o, const char *name, uint32_t field, size_t size)
 static uint32_t take_link(pd_otlp *o)
 {
     enum { TRACE = 16, SPAN = 8 };
-    take_id(o, "trace_id", PD_OTLP_LINK_TRACE_ID, TRACE);
-    take_id(o, "span_id", PD_OTLP_LINK_SPAN_ID, SPAN);
-    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_LINK_TABLE, &o->content);
+    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_LINK_TABLE);
+    size_t from = table->len;
+    take_id(o, table, "trace_id", PD_OTLP_LINK_TRACE_ID, TRACE);
+    take_id(o, table, "span_id", PD_OTLP_LINK_SPAN_ID, SPAN);
+    return pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_LINK_TABLE, from);
 }
 
 static void read_labels(pd_otlp *o, pd_bytes labels)
