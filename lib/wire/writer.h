@@ -95,13 +95,14 @@ static inline void pd_write_part(pd_writer *writer, pd_buffer *buffer, uint32_t 
  * place. */
 static inline void pd_write_wrap(pd_writer *writer, pd_buffer *buffer, size_t from, uint32_t number)
 {
-    uint8_t intro[2 * PD_VARINT_MAX], *end = pd_varint_encode(intro, number << 3 | PD_WIRE_BYTES);
-    size_t len = buffer->len - from, size = (size_t)(pd_varint_encode(end, len) - intro);
-    if (!pd_write_room(writer, buffer, size))
+    uint64_t tag = number << 3 | PD_WIRE_BYTES;
+    size_t len = buffer->len - from, intro = pd_varint_size(tag) + pd_varint_size(len);
+    if (!pd_write_room(writer, buffer, intro))
         return;
-    memmove(buffer->ptr + from + size, buffer->ptr + from, len);
-    memcpy(buffer->ptr + from, intro, size);
-    buffer->len += size;
+    uint8_t *p = buffer->ptr + from;
+    memmove(p + intro, p, len);
+    pd_varint_encode(pd_varint_encode(p, tag), len);
+    buffer->len += intro;
 }
 
 static inline void pd_write_fixed64(pd_writer *writer, pd_buffer *buffer, uint32_t number,
