@@ -1,7 +1,8 @@
 /* A model as Arrow tables: see pprofdelta_tables.h.
  *
- * First the rows are chosen (table_rows.h), and with them the lengths of all columns are known, but for those of
- * samples and stacks; then each column is made and filled. */
+ * First the rows of functions and locations are chosen (table_rows.h), so that the lengths of their
+ * columns are known. Then each column is made and filled: of samples, with which the stacks become
+ * known, of functions, locations and stacks. */
 #include "encode/arrow.h"
 #include "encode/encode.h"
 #include "encode/table_rows.h"

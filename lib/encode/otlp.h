@@ -61,9 +61,9 @@ typedef struct pd_otlp {
     size_t cursors[PD_OWNERS]; /* in the lists of owned attributes */
 } pd_otlp;
 
-/* The table with this field of the dictionary. An entry is written behind the others, where entries of other tables
- * may be added meanwhile, and then ends, with the offset where it began: returns its index, which is that of an
- * equal entry, if there is one. Nothing written: 0. */
+/* The table with this field of the dictionary. An entry is appended to it, while entries may be added
+ * to other tables. It ends with the offset where it began: pd_otlp_entry_end returns its index. If an
+ * equal entry is there, the index is that of the other. If nothing was appended, it is 0. */
 static inline pd_buffer *pd_otlp_table(pd_otlp *o, uint32_t field)
 {
     return &o->tables[field - 1];
@@ -87,8 +87,8 @@ void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number);
 void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
                       pd_bytes value);
 
-/* Begins an attribute in its table, where the value is then appended. Ends it: returns its index. key and unit
- * are indices of strings. */
+/* An attribute in its table. It begins with its key; then its value is appended to `out`; then it
+ * ends with its unit: returns its index. key and unit are indices of strings. */
 typedef struct pd_otlp_attribute {
     pd_buffer *out;
     size_t from, value; /* offsets */

@@ -213,7 +213,7 @@ static void chain_labels(pd_otlp *o)
     }
 }
 
-/* Appends the fields of the set to set_bytes. The attributes in o->list, which is emptied, are in it, too. */
+/* Appends the fields of the set to set_bytes. It has the attributes in o->list, too, which is emptied. */
 static void make_set(pd_otlp *o, pd_bytes labels)
 {
     pd_writer *w = &o->writer;

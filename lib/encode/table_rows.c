@@ -8,9 +8,9 @@ static void reserve(pd_table_rows *t, void *list, size_t *cap, size_t len, size_
         t->w.status = pd_mem_reserve(t->w.mem, list, cap, len, size, t->w.err);
 }
 
-/* ---- texts and keys ----------------------------------------------------------------------------- */
+/* ---- texts and keys -------------------------------------------------------------------------- */
 
-/* Sets the texts. Those that are repaired are first lengths in `repaired`, which moves while it grows. */
+/* Sets the texts. Those that are repaired are lengths at first: `repaired` moves while it grows. */
 static void make_texts(pd_table_rows *t)
 {
     const pd_model *m = t->model;
@@ -131,7 +131,7 @@ uint64_t pd_table_rows_stack(pd_table_rows *t, pd_bytes stack)
     return key.lo;
 }
 
-/* ---- all ---------------------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------------------- */
 
 void pd_table_rows_choose(pd_table_rows *t)
 {

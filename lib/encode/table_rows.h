@@ -1,11 +1,12 @@
 /* The rows of the tables that a model becomes, with their ids: see pprofdelta_tables.h.
  *
- * An id is a hash of what its row says, by the rules of identity.h, so that it does not depend on the
- * door, on the order of the rows, or on what a context remembers:
+ * An id is a hash of what its row says, by the rules of identity.h, so that it does not depend on
+ * the door, on the order of the rows, or on what a context remembers:
  *
  *     function   its strings and its line
- *     location   its address in its file. Its lines take part unless the file has a build id: without one,
- *                equal addresses in equal names may be two places, such as in two releases
+ *     location   its address in its file. Its lines take part unless the file has a build id:
+ *                without one, equal addresses in equal names may be two places, such as in two
+ *                releases
  *     stack      the keys of its locations, in order
  *
  * Texts are in UTF-8 before anything is made, and what then has equal ids is one row. */
@@ -15,7 +16,8 @@
 #include "model/model.h"
 #include "profile/identity.h"
 
-/* Rows of a table: distinct ids, and what each is made of: an index in the model, or where a stack's places end. */
+/* Rows of a table: distinct ids, and what each is made of: an index in the model, or where the places
+ * of a stack end. */
 typedef struct pd_row_set {
     pd_keymap keys;
     size_t *of;

@@ -78,8 +78,7 @@ typedef struct pd_request_facts {
 } pd_request_facts;
 
 struct pd_request {
-    pd_parse
-        parse; /* while it is read; errors are sticky in it. The first member: see pd_request_field */
+    pd_parse parse;      /* errors are sticky in it; the first member: see pd_request_field */
     bool takes_several;  /* sets; the caller sets it before each call */
     uint64_t left, most; /* bytes that may be made yet, and in all: see pd_request_spend */
     pd_request_facts facts;

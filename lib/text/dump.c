@@ -81,7 +81,7 @@ static pprofdelta_status read_maps(pd_dump *d, pd_lines *lines, map_signs *signs
     return pd_maps_sort(&d->maps, w->mem, w->err);
 }
 
-/* Adds all mappings, so that each has its number plus one as its id, and puts the locations into them. */
+/* Adds all mappings: the id of each is its number plus one. Sets those of the locations. */
 static void add_mappings(pd_dump *d)
 {
     pd_model *m = &d->model;

@@ -91,8 +91,7 @@ static inline void pd_write_part(pd_writer *writer, pd_buffer *buffer, uint32_t 
     part->len = 0;
 }
 
-/* Makes a length-delimited field of what is in the buffer from this offset on: a message that was written in its
- * place. */
+/* Makes a length-delimited field of what is in the buffer from this offset on. */
 static inline void pd_write_wrap(pd_writer *writer, pd_buffer *buffer, size_t from, uint32_t number)
 {
     uint64_t tag = number << 3 | PD_WIRE_BYTES;
