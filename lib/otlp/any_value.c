@@ -114,7 +114,7 @@ void pd_key_values_walk(pd_request *r, const char *name, pd_reader message, uint
         else
             check_key_value(r, name, &f, &keys);
     pd_parse_end(&r->parse, name, &message);
-    r->listed += r->depth ? 0 : keys.len;
+    r->facts.listed += r->depth ? 0 : keys.len;
     pd_keymap_release(&keys, r->parse.mem);
 }
 
@@ -260,8 +260,9 @@ void pd_any_value_strings(pd_request *r, pd_bytes value,
 void pd_request_label(pd_request *r, uint64_t key, uint64_t str, int64_t num, uint64_t num_unit)
 {
     r->labels_made++;
-    PD_WRITE_VARINTS(&r->parse.writer, &r->inner, PD_LABEL_KEY, key, str, (uint64_t)num, num_unit);
-    pd_write_part(&r->parse.writer, &r->part, PD_SAMPLE_LABEL, &r->inner);
+    size_t from = r->part.len;
+    PD_WRITE_VARINTS(&r->parse.writer, &r->part, PD_LABEL_KEY, key, str, (uint64_t)num, num_unit);
+    pd_write_wrap(&r->parse.writer, &r->part, from, PD_SAMPLE_LABEL);
 }
 
 /* The shortest decimal that is read back as the same double. The point does not depend on the

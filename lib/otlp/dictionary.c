@@ -301,7 +301,7 @@ static void take_of_mapping(pd_request *r, mapping_facts *facts, uint64_t index)
                 facts->has[i] = 1;
             return;
         }
-    r->dictionary.unshown++;
+    r->facts.unshown++;
 }
 
 static void read_mapping(pd_request *r, pd_reader body)
@@ -340,10 +340,10 @@ uint64_t pd_request_zero(pd_request *r, unsigned table, uint32_t field)
     uint64_t id = d->tables[table].len ? d->tables[table].len : 1;
     if (d->has_zero[table])
         return id;
+    size_t from = r->profile.len;
     d->has_zero[table] = true;
-    r->text.len = 0;
-    pd_write_varint(&r->parse.writer, &r->text, PD_LOCATION_ID, id); /* field 1 in all of them */
-    pd_write_part(&r->parse.writer, &r->profile, field, &r->text);
+    pd_write_varint(&r->parse.writer, &r->profile, PD_LOCATION_ID, id); /* field 1 in all of them */
+    pd_write_wrap(&r->parse.writer, &r->profile, from, field);
     return id;
 }
 
@@ -354,15 +354,16 @@ static void read_line(pd_request *r, pd_reader body)
     pd_message_read(&r->parse, body, &pd_request_line_rows, numbers);
     if (!numbers[0])
         numbers[0] = pd_request_zero(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, PD_PROFILE_FUNCTION);
-    pd_write_varints(&r->parse.writer, &r->inner, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
-    pd_write_part(&r->parse.writer, &r->part, PD_LOCATION_LINE, &r->inner);
+    size_t from = r->part.len;
+    pd_write_varints(&r->parse.writer, &r->part, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
+    pd_write_wrap(&r->parse.writer, &r->part, from, PD_LOCATION_LINE);
 }
 
 static void take_of_location(pd_request *r, uint64_t index, bool *is_folded)
 {
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
     if (!pd_request_is_text(r, attribute->key, "pprof.location.is_folded"))
-        r->dictionary.unshown++;
+        r->facts.unshown++;
     else if (pd_any_value_is_true(attribute->value))
         *is_folded = true;
 }
@@ -463,7 +464,6 @@ void pd_dictionary_clear(pd_dictionary *d)
     pd_keymap_clear(&d->numbers);
     d->is_found = false;
     memset(d->has_zero, 0, sizeof d->has_zero);
-    d->unshown = 0;
 }
 
 void pd_dictionary_release(pd_dictionary *d, pd_mem *mem)

@@ -38,7 +38,6 @@ typedef struct pd_dictionary {
     uint64_t *marks; /* for each string: the last list of attributes that had it as a key */
     size_t marks_cap;
     uint64_t mark;
-    uint64_t unshown; /* attributes of mappings and locations that a profile has no place for */
     bool has_zero[PD_OTLP_DICTIONARY_STACK_TABLE + 1]; /* see pd_request_zero */
 } pd_dictionary;                                       /* zero it to begin */
 

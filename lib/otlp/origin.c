@@ -136,7 +136,7 @@ static void put_labels(void *cookie, pd_model *c, uint64_t origin)
 {
     pd_request *r = cookie;
     size_t from = 0, to = r->rows_len;
-    if (!r->has_more)
+    if (!r->facts.has_more)
         return;
     while (to - from > 1) {
         size_t middle = from + (to - from) / 2;

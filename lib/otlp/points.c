@@ -85,7 +85,7 @@ static void read_sample(pd_request *r, const pd_field *field, sample *s)
         else
             while (pd_request_attributes_next(r, &list)) {
                 add_attribute(s, list.value);
-                r->has_more |= !r->dictionary.attributes[list.value].is_label;
+                r->facts.has_more |= !r->dictionary.attributes[list.value].is_label;
             }
     }
     check_points(r, s);
@@ -138,8 +138,8 @@ static void read_profile(pd_request *r, size_t profile)
         read_sample(r, &f, &s);
         if (!r->parse.status)
             add_points(r, profile, &s);
-        r->timestamps += r->times.len;
-        r->links += s.link != 0;
+        r->facts.timestamps += r->times.len;
+        r->facts.links += s.link != 0;
         r->parse.element++;
     }
     r->parse.element = PPROFDELTA_NOWHERE;
@@ -181,8 +181,8 @@ typedef struct differences {
 
 static differences differences_of(const pd_request *r)
 {
-    differences found = {r->takes_several && r->resources > 1,
-                         r->takes_several && r->scopes > r->resources, false};
+    differences found = {r->takes_several && r->facts.resources > 1,
+                         r->takes_several && r->facts.scopes > r->facts.resources, false};
     const pd_request_profile *all = r->profiles;
     for (size_t i = 1; i < r->profiles_count; i++)
         found.times |= all[i].time != all[0].time || all[i].duration != all[0].duration;
@@ -217,7 +217,7 @@ static void put_location(pd_request *r, uint64_t index)
 {
     if (!index)
         index = pd_request_zero(r, PD_OTLP_DICTIONARY_LOCATION_TABLE, PD_PROFILE_LOCATION);
-    pd_write_element(&r->parse.writer, &r->inner, index);
+    pd_write_element(&r->parse.writer, &r->stack, index);
 }
 
 /* Writes the locations of a stack to r->stack. */
@@ -232,8 +232,8 @@ static void make_stack(pd_request *r, uint32_t index)
         while (pd_list_next(&r->parse, &list))
             put_location(r, list.value);
     }
-    if (r->inner.len)
-        pd_write_part(&r->parse.writer, &r->stack, PD_SAMPLE_LOCATION_ID, &r->inner);
+    if (r->stack.len)
+        pd_write_wrap(&r->parse.writer, &r->stack, 0, PD_SAMPLE_LOCATION_ID);
 }
 
 static void make_attribute(pd_request *r, uint64_t index)
@@ -285,8 +285,8 @@ static void write_row(pd_request *r, pd_request_row *row, const int64_t *values)
         return;
     pd_write_raw(&r->parse.writer, &r->part, pd_buffer_bytes(&r->stack));
     for (size_t i = 0; i < r->types_len; i++)
-        pd_write_element(&r->parse.writer, &r->inner, (uint64_t)values[i]);
-    pd_write_part(&r->parse.writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
+        pd_write_element(&r->parse.writer, &r->part, (uint64_t)values[i]);
+    pd_write_wrap(&r->parse.writer, &r->part, r->stack.len, PD_SAMPLE_VALUE);
     pd_write_raw(&r->parse.writer, &r->part, pd_buffer_bytes(&r->labels));
     if (row->has_timestamp)
         label_nanos(r, "timestamp_unix_nano", row->timestamp);

@@ -128,7 +128,7 @@ static void take_of_profile(pd_request *r, uint64_t index)
     else if (field)
         pd_any_value_strings(r, pd_request_value(r, index), set_string, &r->facts.strings[field]);
     else
-        r->dictionary.unshown++;
+        r->facts.unshown++;
 }
 
 /* ---- a profile without its samples --------------------------------------------------------- */
@@ -161,7 +161,7 @@ static void read_part(pd_request *r, const pd_field_row *row, const pd_field *f,
         read_value_type(r, row->name, f, &out->period_type);
     else if (f->number == PD_OTLP_PROFILE_PROFILE_ID && body.len && body.len != ID)
         PD_REQUEST_FAIL(r, row->name, f->start, "an id of %zu bytes; it has %d", body.len, ID);
-    r->payloads += f->number == PD_OTLP_PROFILE_ORIGINAL_PAYLOAD;
+    r->facts.payloads += f->number == PD_OTLP_PROFILE_ORIGINAL_PAYLOAD;
 }
 
 /* A time of 0 that is not written is not known. */
@@ -244,11 +244,11 @@ static void make_sets(pd_request *r, size_t first)
         bool is_other = i == first || seen == UINT64_MAX || profile->time != profile[-1].time ||
                         profile->duration != profile[-1].duration;
         if (is_other) {
-            r->sets_len++;
+            r->facts.sets++;
             seen = 0;
         }
-        profile->set = r->sets_len;
-        profile->scope = r->scopes;
+        profile->set = r->facts.sets;
+        profile->scope = r->facts.scopes;
         profile->column = column_of(r, profile, seen);
         seen |= UINT64_C(1) << profile->column;
     }
@@ -262,7 +262,7 @@ static void reorder(pd_request *r)
     pd_request_type types[PPROFDELTA_MAX_TYPES];
     uint64_t seen = 0;
     size_t len = pd_any_value_ints(r->facts.order, order, PPROFDELTA_MAX_TYPES);
-    if (r->sets_len != 1 || len != r->types_len || len != r->profiles_count)
+    if (r->facts.sets != 1 || len != r->types_len || len != r->profiles_count)
         return;
     for (size_t i = 0; i < len; i++) {
         if (order[i] < 0 || (uint64_t)order[i] >= len || seen >> order[i] & 1)
@@ -336,8 +336,9 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
         read_scope(r, scope, &source);
     }
     make_sets(r, first);
-    if (pd_parse_grow(&r->parse, &r->sources, &r->sources_cap, r->scopes + 1, sizeof *r->sources))
-        r->sources[r->scopes++] = source;
+    if (pd_parse_grow(&r->parse, &r->sources, &r->sources_cap, r->facts.scopes + 1,
+                      sizeof *r->sources))
+        r->sources[r->facts.scopes++] = source;
 }
 
 /* The resource may stand behind the profiles: it is read first. */
@@ -359,7 +360,7 @@ static void read_resource_profiles(pd_request *r, pd_reader body)
     }
     while (!r->parse.status && pd_reader_find(&body, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, &f))
         read_scope_profiles(r, pd_parse_body(&r->parse, "scope_profiles", &f), source);
-    r->resources++;
+    r->facts.resources++;
 }
 
 /* ---- the request --------------------------------------------------------------------------- */
@@ -379,13 +380,13 @@ static void read_request(pd_request *r, pd_bytes bytes)
     if (!r->profiles_count)
         PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_PROFILE, NULL, PPROFDELTA_NOWHERE,
                       "this OTLP request has no profiles");
-    if (!r->parse.status && r->sets_len > 1 && !r->takes_several)
+    if (!r->parse.status && r->facts.sets > 1 && !r->takes_several)
         r->parse.status = pd_because(
             r->parse.err, PPROFDELTA_REASON_SEVERAL,
             PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL,
                     "this OTLP request has profiles of %zu resources, scopes or times, and a "
                     "window is made of one: split it",
-                    r->sets_len));
+                    r->facts.sets));
 }
 
 static void write_type(pd_request *r, uint32_t field, const pd_request_type *type)
@@ -416,12 +417,10 @@ static void clear_request(pd_request *r)
     pd_keymap_clear(&r->keys);
     pd_keymap_clear(&r->comments);
     r->is_read = false;
-    r->resources = r->scopes = r->sets_len = r->profiles_count = 0;
-    r->timestamps = r->links = r->payloads = r->listed = 0;
-    r->has_more = false;
-    r->profile.len = r->part.len = r->inner.len = r->text.len = 0;
+    r->facts = (pd_request_facts){.has_time = false};
+    r->profile.len = r->part.len = r->text.len = 0;
     r->stack.len = r->labels.len = r->common.len = 0;
-    r->types_len = r->rows_len = 0;
+    r->profiles_count = r->types_len = r->rows_len = 0;
 }
 
 static void begin_request(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_error *err)
@@ -433,7 +432,6 @@ static void begin_request(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta
                           .zero = bytes.ptr,
                           .element = PPROFDELTA_NOWHERE};
     r->left = r->most = PD_REQUEST_ALWAYS + (uint64_t)bytes.len * PD_REQUEST_TIMES;
-    r->facts = (pd_request_facts){.has_time = false};
 }
 
 static pprofdelta_status convert_request(pd_request *r, pd_bytes bytes)
@@ -467,9 +465,9 @@ void pd_request_release(pd_request *r, pd_mem *mem)
     pd_dictionary_release(&r->dictionary, mem);
     pd_keymap_release(&r->keys, mem);
     pd_keymap_release(&r->comments, mem);
-    pd_buffer *const buffers[] = {&r->profile,     &r->part,   &r->inner,  &r->text,
-                                  &r->stack,       &r->labels, &r->common, &r->origin_resource,
-                                  &r->origin_scope};
+    pd_buffer *const buffers[] = {&r->profile,         &r->part,        &r->text,
+                                  &r->stack,           &r->labels,      &r->common,
+                                  &r->origin_resource, &r->origin_scope};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         pd_buffer_release(mem, buffers[i]);
     PD_RELEASE(mem, r->sources);

@@ -75,6 +75,12 @@ typedef struct pd_request_facts {
     pd_request_type period_type;
     uint32_t strings[PD_PROFILE_DOC_URL + 1]; /* by field of a pprof profile */
     pd_bytes order;                           /* pprof.scope.sample_type_order */
+    size_t resources, scopes, sets;
+    size_t timestamps, links; /* that samples have */
+    size_t payloads;          /* profiles with an original payload */
+    size_t listed;            /* attributes of resources and scopes */
+    size_t unshown; /* attributes of profiles, mappings, locations that pprof has no place for */
+    bool has_more;  /* a sample has an attribute of which a label does not say all */
 } pd_request_facts;
 
 struct pd_request {
@@ -84,18 +90,13 @@ struct pd_request {
     pd_request_facts facts;
     bool is_read;   /* the last input was a request */
     pd_bytes bytes; /* the request, as long as the caller's bytes and the inflated ones */
-    size_t resources, scopes, sets_len, profiles_count;
-    size_t timestamps, links;       /* that samples have */
-    size_t payloads;                /* profiles with an original payload */
-    size_t listed;                  /* attributes of resources and scopes */
+    size_t profiles_count;
     size_t labels_made, own_labels; /* so far; of the attributes of the last sample */
     unsigned depth;                 /* of the value that is being checked */
-    bool has_more; /* a sample has an attribute of which a label does not say all */
     uint64_t unknown_fields;
     pd_dictionary dictionary;
     pd_buffer profile;          /* the pprof profile */
     pd_buffer part;             /* a record that is being made; empty between records */
-    pd_buffer inner;            /* a record in that */
     pd_buffer text;             /* a string that is being made */
     pd_buffer stack;            /* the locations of the last row */
     pd_buffer labels;           /* of the attributes and the link of a sample */
