@@ -72,11 +72,9 @@ pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes
 {
     const pd_request_source *source = &r->sources[r->profiles[0].scope];
     r->parse.err = err;
-    r->origin = (pd_encode_origin){.resource_url = source->resource_url,
-                                   .scope_url = source->scope_url,
-                                   .has_scope = source->has_scope};
-    make_resource(r, source->resource, encoder->resource, strong);
-    make_scope(r, source->scope);
+    r->origin = source->origin;
+    make_resource(r, source->origin.resource, encoder->resource, strong);
+    make_scope(r, source->origin.scope);
     r->origin.resource = pd_buffer_bytes(&r->origin_resource);
     r->origin.scope = pd_buffer_bytes(&r->origin_scope);
     encoder->origin = &r->origin;

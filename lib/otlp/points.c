@@ -194,8 +194,9 @@ static void make_common(pd_request *r, const pd_request_profile *profile, const 
 {
     const pd_request_source *source = &r->sources[profile->scope];
     if (differ->resources) {
-        pd_request_spend(r, source->resource.len);
-        pd_key_values_label(r, pd_bytes_of("resource"), 0, pd_request_reader(source->resource),
+        pd_request_spend(r, source->origin.resource.len);
+        pd_key_values_label(r, pd_bytes_of("resource"), 0,
+                            pd_request_reader(source->origin.resource),
                             PD_OTLP_RESOURCE_ATTRIBUTES);
     }
     if (differ->scopes) {

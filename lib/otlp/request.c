@@ -12,7 +12,7 @@ const pd_rows pd_request_rows = PD_ROWS(
 const pd_rows pd_request_resource_profiles_rows =
     PD_ROWS("resource_profiles", [1] = {PD_FIELD_PART, 0, "resource"},
             [2] = {PD_FIELD_PART, 0, "scope_profiles"},
-            [3] = {PD_REQUEST_TEXT, offsetof(pd_request_source, resource_url),
+            [3] = {PD_REQUEST_TEXT, offsetof(pd_request_source, origin.resource_url),
                    "resource_profiles.schema_url"});
 
 const pd_rows pd_request_resource_rows =
@@ -27,7 +27,8 @@ const pd_rows pd_request_entity_rows = PD_ROWS(
 
 const pd_rows pd_request_scope_profiles_rows = PD_ROWS(
     "scope_profiles", [1] = {PD_FIELD_PART, 0, "scope"}, [2] = {PD_FIELD_PART, 0, "profiles"},
-    [3] = {PD_REQUEST_TEXT, offsetof(pd_request_source, scope_url), "scope_profiles.schema_url"});
+    [3] = {PD_REQUEST_TEXT, offsetof(pd_request_source, origin.scope_url),
+           "scope_profiles.schema_url"});
 
 const pd_rows pd_request_scope_rows =
     PD_ROWS("scope", [1] = {PD_REQUEST_TEXT, offsetof(pd_request_source, scope_name), "scope.name"},
@@ -295,8 +296,8 @@ static void read_scope(pd_request *r, pd_reader body, pd_request_source *out)
 {
     pd_message message = {body, &pd_request_scope_rows, out};
     pd_field f;
-    out->has_scope = true;
-    out->scope = pd_reader_bytes(body);
+    out->origin.has_scope = true;
+    out->origin.scope = pd_reader_bytes(body);
     pd_key_values_walk(r, "scope.attributes", body, PD_OTLP_SCOPE_ATTRIBUTES, NULL);
     while (pd_message_next(&r->parse, &message, &f)) /* the attributes were checked */
         continue;
@@ -309,7 +310,7 @@ static void read_resource(pd_request *r, pd_reader body, pd_request_source *out)
     pd_message message = {body, &pd_request_resource_rows, out};
     const pd_field_row *row;
     pd_field f;
-    out->resource = pd_reader_bytes(body);
+    out->origin.resource = pd_reader_bytes(body);
     pd_key_values_walk(r, "resource.attributes", body, PD_OTLP_RESOURCE_ATTRIBUTES, NULL);
     while ((row = pd_message_next(&r->parse, &message, &f)))
         if (f.number == PD_OTLP_RESOURCE_ENTITY_REFS)
@@ -331,7 +332,7 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
             continue;
         }
         pd_reader scope = pd_parse_body(&r->parse, row->name, &f);
-        if (source.has_scope)
+        if (source.origin.has_scope)
             PD_REQUEST_FAIL(r, row->name, f.start, "a second scope in one scope_profiles");
         read_scope(r, scope, &source);
     }
@@ -344,7 +345,7 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
 /* The resource may stand behind the profiles: it is read first. */
 static void read_resource_profiles(pd_request *r, pd_reader body)
 {
-    pd_request_source source = {.has_scope = false};
+    pd_request_source source = {.dropped = 0};
     pd_message message = {body, &pd_request_resource_profiles_rows, &source};
     bool has_resource = false;
     const pd_field_row *row;

@@ -54,11 +54,9 @@ typedef struct pd_request_row {
 
 /* Where the profiles of a scope come from. */
 typedef struct pd_request_source {
-    pd_bytes resource, scope; /* the messages */
-    pd_bytes resource_url, scope_url;
+    pd_encode_origin origin; /* the messages as they are */
     pd_bytes scope_name, scope_version;
     uint64_t dropped; /* only checked */
-    bool has_scope;
 } pd_request_source;
 
 typedef struct pd_request_numbers {
