@@ -5,18 +5,23 @@
 
 /* ---- the dictionary ----------------------------------------------------------------------------- */
 
-uint32_t pd_otlp_entry_end(pd_otlp *o, uint32_t field, size_t from)
+pd_otlp_entry pd_otlp_entry_begin(pd_otlp *o, uint32_t field)
 {
-    pd_buffer *table = pd_otlp_table(o, field);
+    pd_buffer *table = &o->tables[field - 1];
+    return (pd_otlp_entry){.field = field, .out = table, .from = table->len};
+}
+
+uint32_t pd_otlp_entry_end(pd_otlp *o, const pd_otlp_entry *e)
+{
     bool is_new;
-    if (o->writer.status || table->len == from)
+    if (o->writer.status || e->out->len == e->from)
         return 0;
-    pd_key key = pd_key_of_bytes(table->ptr + from, table->len - from, 0);
-    uint32_t index = pd_write_key(&o->writer, &o->contents[field - 1], key, &is_new) + 1;
+    pd_key key = pd_key_of_bytes(e->out->ptr + e->from, e->out->len - e->from, 0);
+    uint32_t index = pd_write_key(&o->writer, &o->contents[e->field - 1], key, &is_new) + 1;
     if (is_new)
-        pd_write_wrap(&o->writer, table, from, field);
+        pd_write_wrap(&o->writer, e->out, e->from, e->field);
     else
-        table->len = from;
+        e->out->len = e->from;
     return index;
 }
 
@@ -31,10 +36,9 @@ pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string)
 
 static uint32_t add_text(pd_otlp *o, pd_bytes text)
 {
-    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_STRING_TABLE);
-    size_t from = table->len;
-    pd_write_raw(&o->writer, table, text);
-    return pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_STRING_TABLE, from);
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_STRING_TABLE);
+    pd_write_raw(&o->writer, e.out, text);
+    return pd_otlp_entry_end(o, &e);
 }
 
 uint32_t pd_otlp_string(pd_otlp *o, uint32_t string)
@@ -54,12 +58,11 @@ static uint32_t function_index(pd_otlp *o, uint32_t function)
     if (!function || o->functions[function])
         return o->functions[function];
     const pd_model_function *f = &o->model->functions[function - 1];
-    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_FUNCTION_TABLE);
-    size_t from = table->len;
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_FUNCTION_TABLE);
     uint32_t name = pd_otlp_string(o, f->name), system_name = pd_otlp_string(o, f->system_name);
-    PD_WRITE_VARINTS(&o->writer, table, PD_OTLP_FUNCTION_NAME_STRINDEX, name, system_name,
+    PD_WRITE_VARINTS(&o->writer, e.out, PD_OTLP_FUNCTION_NAME_STRINDEX, name, system_name,
                      pd_otlp_string(o, f->filename), (uint64_t)f->start_line);
-    return o->functions[function] = pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_FUNCTION_TABLE, from);
+    return o->functions[function] = pd_otlp_entry_end(o, &e);
 }
 
 const char *const pd_otlp_mapping_has[PD_OTLP_MAPPING_FLAGS] = {
@@ -86,14 +89,13 @@ static uint32_t mapping_index(pd_otlp *o, uint32_t mapping)
     if (!mapping || o->mappings[mapping])
         return o->mappings[mapping];
     const pd_model_mapping *m = &o->model->mappings[mapping - 1];
-    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_MAPPING_TABLE);
-    size_t from = table->len;
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_MAPPING_TABLE);
     put_attributes_of_mapping(o, mapping);
-    PD_WRITE_VARINTS(&o->writer, table, PD_OTLP_MAPPING_MEMORY_START, m->start, m->limit,
+    PD_WRITE_VARINTS(&o->writer, e.out, PD_OTLP_MAPPING_MEMORY_START, m->start, m->limit,
                      m->file_offset, pd_otlp_string(o, m->filename));
     if (o->list.len)
-        pd_write_part(&o->writer, table, PD_OTLP_MAPPING_ATTRIBUTE_INDICES, &o->list);
-    return o->mappings[mapping] = pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_MAPPING_TABLE, from);
+        pd_write_part(&o->writer, e.out, PD_OTLP_MAPPING_ATTRIBUTE_INDICES, &o->list);
+    return o->mappings[mapping] = pd_otlp_entry_end(o, &e);
 }
 
 static void put_lines(pd_otlp *o, pd_buffer *table, uint32_t location)
@@ -116,16 +118,15 @@ static uint32_t add_location(pd_otlp *o, uint32_t location)
 {
     const pd_model_location *l = &o->model->locations[location - 1];
     pd_writer *w = &o->writer;
-    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_LOCATION_TABLE);
-    size_t from = table->len;
-    PD_WRITE_VARINTS(w, table, PD_OTLP_LOCATION_MAPPING_INDEX, mapping_index(o, l->mapping),
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_LOCATION_TABLE);
+    PD_WRITE_VARINTS(w, e.out, PD_OTLP_LOCATION_MAPPING_INDEX, mapping_index(o, l->mapping),
                      l->address);
-    put_lines(o, table, location);
+    put_lines(o, e.out, location);
     if (!pd_otlp_put_owned(o, &o->list, PD_OWNER_LOCATION, location) && l->is_folded)
         pd_write_element(w, &o->list, pd_otlp_true(o, "pprof.location.is_folded"));
     if (o->list.len)
-        pd_write_part(w, table, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
-    return pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_LOCATION_TABLE, from);
+        pd_write_part(w, e.out, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
+    return pd_otlp_entry_end(o, &e);
 }
 
 /* Every location has a user, unless a sample is left out, which has no value. */
@@ -151,19 +152,18 @@ static uint32_t location_index(pd_otlp *o, uint32_t location)
 static uint32_t stack_index(pd_otlp *o, pd_bytes stack)
 {
     pd_writer *w = &o->writer;
-    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_STACK_TABLE);
-    size_t from = table->len;
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_STACK_TABLE);
     uint32_t location;
     if (!stack.len)
         return 0;
     if (o->is_same) {
-        pd_write_bytes(w, table, PD_OTLP_STACK_LOCATION_INDICES, stack);
+        pd_write_bytes(w, e.out, PD_OTLP_STACK_LOCATION_INDICES, stack);
     } else {
         while (!w->status && pd_model_next_location(&stack, &location))
-            pd_write_element(w, table, location_index(o, location));
-        pd_write_wrap(w, table, from, PD_OTLP_STACK_LOCATION_INDICES);
+            pd_write_element(w, e.out, location_index(o, location));
+        pd_write_wrap(w, e.out, e.from, PD_OTLP_STACK_LOCATION_INDICES);
     }
-    return pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_STACK_TABLE, from);
+    return pd_otlp_entry_end(o, &e);
 }
 
 /* A Sample: `fields` is what it has before its value. */
@@ -227,7 +227,7 @@ static void put_value_type(pd_otlp *o, pd_buffer *to, uint32_t field, uint32_t t
 static uint32_t comment_attribute(pd_otlp *o)
 {
     pd_writer *w = &o->writer;
-    pd_otlp_attribute a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, "pprof.profile.comment"));
+    pd_otlp_entry a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, "pprof.profile.comment"));
     for (size_t i = 0; i < o->model->comments_len; i++) {
         size_t element = a.out->len;
         pd_otlp_put_text(w, a.out, pd_otlp_text(o, o->model->comments[i]));

@@ -61,15 +61,17 @@ typedef struct pd_otlp {
     size_t cursors[PD_OWNERS]; /* in the lists of owned attributes */
 } pd_otlp;
 
-/* The table with this field of the dictionary. An entry is appended to it, while entries may be added
- * to other tables. It ends with the offset where it began: pd_otlp_entry_end returns its index. If an
- * equal entry is there, the index is that of the other. If nothing was appended, it is 0. */
-static inline pd_buffer *pd_otlp_table(pd_otlp *o, uint32_t field)
-{
-    return &o->tables[field - 1];
-}
+/* An entry of the table with this field of the dictionary. It is appended to `out`, while entries may
+ * be added to other tables. pd_otlp_entry_end returns its index: that of an equal entry, if there is
+ * one; 0, if nothing was appended. */
+typedef struct pd_otlp_entry {
+    uint32_t field;
+    pd_buffer *out;
+    size_t from, value; /* offsets of the entry; of the value of an attribute */
+} pd_otlp_entry;
 
-uint32_t pd_otlp_entry_end(pd_otlp *o, uint32_t field, size_t from);
+pd_otlp_entry pd_otlp_entry_begin(pd_otlp *o, uint32_t field);
+uint32_t pd_otlp_entry_end(pd_otlp *o, const pd_otlp_entry *entry);
 
 /* A string of the model in UTF-8, valid until the next call, and its index in the string table; the index of
  * another text. */
@@ -87,15 +89,10 @@ void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number);
 void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
                       pd_bytes value);
 
-/* An attribute in its table. It begins with its key; then its value is appended to `out`; then it
- * ends with its unit: returns its index. key and unit are indices of strings. */
-typedef struct pd_otlp_attribute {
-    pd_buffer *out;
-    size_t from, value; /* offsets */
-} pd_otlp_attribute;
-
-pd_otlp_attribute pd_otlp_attribute_begin(pd_otlp *o, uint32_t key);
-uint32_t pd_otlp_attribute_end(pd_otlp *o, const pd_otlp_attribute *attribute, uint32_t unit);
+/* An attribute begins with its key; then its value is appended; then it ends with its unit. key and
+ * unit are indices of strings. */
+pd_otlp_entry pd_otlp_attribute_begin(pd_otlp *o, uint32_t key);
+uint32_t pd_otlp_attribute_end(pd_otlp *o, const pd_otlp_entry *entry, uint32_t unit);
 
 /* The same for `true`, and for a string. */
 uint32_t pd_otlp_true(pd_otlp *o, const char *key);

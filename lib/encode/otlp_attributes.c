@@ -30,32 +30,31 @@ void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes
 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
-pd_otlp_attribute pd_otlp_attribute_begin(pd_otlp *o, uint32_t key)
+pd_otlp_entry pd_otlp_attribute_begin(pd_otlp *o, uint32_t key)
 {
-    pd_otlp_attribute a = {.out = pd_otlp_table(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE)};
-    a.from = a.out->len;
-    pd_write_varint(&o->writer, a.out, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, key);
-    a.value = a.out->len;
-    return a;
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE);
+    pd_write_varint(&o->writer, e.out, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, key);
+    e.value = e.out->len;
+    return e;
 }
 
-uint32_t pd_otlp_attribute_end(pd_otlp *o, const pd_otlp_attribute *a, uint32_t unit)
+uint32_t pd_otlp_attribute_end(pd_otlp *o, const pd_otlp_entry *e, uint32_t unit)
 {
-    pd_write_wrap(&o->writer, a->out, a->value, PD_OTLP_ATTRIBUTE_VALUE);
-    pd_write_varint(&o->writer, a->out, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, unit);
-    return pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, a->from);
+    pd_write_wrap(&o->writer, e->out, e->value, PD_OTLP_ATTRIBUTE_VALUE);
+    pd_write_varint(&o->writer, e->out, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, unit);
+    return pd_otlp_entry_end(o, e);
 }
 
 uint32_t pd_otlp_true(pd_otlp *o, const char *key)
 {
-    pd_otlp_attribute a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
+    pd_otlp_entry a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
     pd_write_varint_always(&o->writer, a.out, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
     return pd_otlp_attribute_end(o, &a, 0);
 }
 
 uint32_t pd_otlp_text_attribute(pd_otlp *o, const char *key, uint32_t string)
 {
-    pd_otlp_attribute a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
+    pd_otlp_entry a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
     pd_otlp_put_text(&o->writer, a.out, pd_otlp_text(o, string));
     return pd_otlp_attribute_end(o, &a, 0);
 }
@@ -64,7 +63,7 @@ static uint32_t owned_attribute(pd_otlp *o, uint32_t attribute)
 {
     const pd_model_attribute *owned = &o->model->attributes[attribute - 1];
     uint32_t key = pd_otlp_string(o, owned->key), unit = pd_otlp_string(o, owned->unit);
-    pd_otlp_attribute a = pd_otlp_attribute_begin(o, key);
+    pd_otlp_entry a = pd_otlp_attribute_begin(o, key);
     pd_write_raw(&o->writer, a.out,
                  (pd_bytes){o->model->attribute_values.ptr + owned->off, owned->len});
     return pd_otlp_attribute_end(o, &a, unit);
@@ -129,7 +128,7 @@ static uint32_t attribute_of(pd_otlp *o, uint32_t first)
     uint32_t unit = unit_from(o, first), key = pd_otlp_string(o, o->picks[first].label.key);
     uint32_t unit_index = pd_otlp_string(o, unit);
     bool is_array = o->picks[first].next != NONE;
-    pd_otlp_attribute a = pd_otlp_attribute_begin(o, key);
+    pd_otlp_entry a = pd_otlp_attribute_begin(o, key);
     for (uint32_t at = first; at != NONE; at = o->picks[at].next) {
         size_t element = a.out->len;
         put_label(o, a.out, &o->picks[at].label, unit);
@@ -173,11 +172,10 @@ static void take_id(pd_otlp *o, pd_buffer *link, const char *name, uint32_t fiel
 static uint32_t take_link(pd_otlp *o)
 {
     enum { TRACE = 16, SPAN = 8 };
-    pd_buffer *table = pd_otlp_table(o, PD_OTLP_DICTIONARY_LINK_TABLE);
-    size_t from = table->len;
-    take_id(o, table, "trace_id", PD_OTLP_LINK_TRACE_ID, TRACE);
-    take_id(o, table, "span_id", PD_OTLP_LINK_SPAN_ID, SPAN);
-    return pd_otlp_entry_end(o, PD_OTLP_DICTIONARY_LINK_TABLE, from);
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_LINK_TABLE);
+    take_id(o, e.out, "trace_id", PD_OTLP_LINK_TRACE_ID, TRACE);
+    take_id(o, e.out, "span_id", PD_OTLP_LINK_SPAN_ID, SPAN);
+    return pd_otlp_entry_end(o, &e);
 }
 
 static void read_labels(pd_otlp *o, pd_bytes labels)
