@@ -103,6 +103,11 @@ typedef struct pd_buffer {
     size_t len, cap;
 } pd_buffer;
 
+static inline pd_bytes pd_buffer_bytes(const pd_buffer *buffer)
+{
+    return (pd_bytes){buffer->ptr, buffer->len};
+}
+
 /* Makes room for `more` bytes after len. */
 static inline pprofdelta_status pd_buffer_room(pd_mem *mem, pd_buffer *buffer, size_t more,
                                                pprofdelta_error *err)

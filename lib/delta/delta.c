@@ -132,9 +132,9 @@ static bool is_same_again(const pprofdelta *pd, const pprofdelta_report *r)
 
 static uint64_t left_out(const pprofdelta *pd)
 {
-    const pd_request *request = &pd->cur.otlp;
+    const pd_request_facts *facts = &pd->cur.otlp.facts;
     bool has_attributes = pd_encoder_has_attributes(&pd->encoder);
-    return request->payloads + (has_attributes ? 0 : request->listed + request->dictionary.unshown);
+    return facts->payloads + (has_attributes ? 0 : facts->listed + facts->unshown);
 }
 
 static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally *tally)

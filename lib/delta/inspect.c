@@ -70,13 +70,13 @@ static void count_request(const pd_request *otlp, pprofdelta_census *census)
     census->unknown_fields = otlp->unknown_fields;
     census->request = otlp->bytes.ptr;
     census->request_len = otlp->bytes.len;
-    census->resources = otlp->resources;
-    census->scopes = otlp->scopes;
+    census->resources = otlp->facts.resources;
+    census->scopes = otlp->facts.scopes;
     census->profiles = otlp->profiles_count;
-    census->timestamps = otlp->timestamps;
-    census->links = otlp->links;
-    census->payloads = otlp->payloads;
-    census->other_attributes = otlp->dictionary.unshown;
+    census->timestamps = otlp->facts.timestamps;
+    census->links = otlp->facts.links;
+    census->payloads = otlp->facts.payloads;
+    census->other_attributes = otlp->facts.unshown;
 }
 
 static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *err)

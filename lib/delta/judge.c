@@ -17,7 +17,7 @@ pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_err
                        "this is already a delta that pprofdelta wrote, not a cumulative profile");
     pd_type_name period = {.type = t->strings[t->header.period_type.type],
                            .unit = t->strings[t->header.period_type.unit]};
-    if (input->otlp.is_read && input->otlp.timestamps && !is_forced)
+    if (input->otlp.is_read && input->otlp.facts.timestamps && !is_forced)
         return PD_FAIL(err, PPROFDELTA_E_NOT_CUMULATIVE, PPROFDELTA_STAGE_DELTA,
                        "samples.timestamps_unix_nano",
                        "its samples have timestamps: they are events, and do not count from the "

@@ -6,7 +6,7 @@
 static bool is_of_request(const pprofdelta *pd, const pd_input *input)
 {
     return pd_encoder_has_attributes(&pd->encoder) && input->otlp.is_read &&
-           input->otlp.sets_len == 1;
+           input->otlp.facts.sets == 1;
 }
 
 static pprofdelta_status begin_transfer(pprofdelta *pd, pd_input *input, pprofdelta_error *err)

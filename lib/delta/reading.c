@@ -319,7 +319,7 @@ static void trim_bytes(pd_input *input, pd_buffer *buffer, size_t len)
 void pd_input_trim(pd_input *input)
 {
     pd_tables *t = &input->tables;
-    pd_buffer *const buffers[] = {&input->source.window, &input->dump.profile,
+    pd_buffer *const buffers[] = {&input->source.window, &input->dump.model.encoded,
                                   &input->otlp.profile};
     pd_tables_trim(t, input->mem);
     if (!input->source.is_whole)

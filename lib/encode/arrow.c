@@ -22,9 +22,10 @@ static head *make_block(pd_arrow *a, size_t size)
 {
     uint8_t *block = NULL;
     size_t cap = 0;
-    if (!a->status)
-        a->status = pd_mem_reserve(&a->mem, &block, &cap, sizeof(head) + size, 1, a->err);
-    if (a->status)
+    if (!a->writer->status)
+        a->writer->status =
+            pd_mem_reserve(&a->mem, &block, &cap, sizeof(head) + size, 1, a->writer->err);
+    if (a->writer->status)
         return NULL;
     head *h = (void *)block;
     *h = (head){.allocator = a->mem.allocator};
@@ -75,9 +76,20 @@ static uint8_t *put_structs(uint8_t *at, size_t len, size_t size)
     return structs + len * size;
 }
 
+static size_t children_of(const pd_arrow_kind *kind)
+{
+    return !strcmp(kind->format, "+l") ? 1 : kind->columns;
+}
+
+static bool has_dictionary(const pd_arrow_kind *kind)
+{
+    return *kind->format == 'i';
+}
+
 static void make_schema(pd_arrow *a, struct ArrowSchema *out, const pd_arrow_kind *kind)
 {
-    size_t structs = kind->children + kind->has_dictionary, name = strlen(kind->name) + 1;
+    size_t children = children_of(kind), structs = children + has_dictionary(kind),
+           name = strlen(kind->name) + 1;
     head *h = make_block(a, structs * (sizeof(void *) + sizeof *out) + name);
     if (!h)
         return;
@@ -86,9 +98,9 @@ static void make_schema(pd_arrow *a, struct ArrowSchema *out, const pd_arrow_kin
     *out = (struct ArrowSchema){.format = kind->format,
                                 .name = memcpy(text, kind->name, name),
                                 .flags = kind->is_nullable ? ARROW_FLAG_NULLABLE : 0,
-                                .n_children = (int64_t)kind->children,
+                                .n_children = (int64_t)children,
                                 .children = list,
-                                .dictionary = kind->has_dictionary ? list[kind->children] : NULL,
+                                .dictionary = has_dictionary(kind) ? list[children] : NULL,
                                 .release = release_schema,
                                 .private_data = h};
 }
@@ -108,7 +120,8 @@ static size_t values_size(const char *format, size_t rows)
 static void make_array(pd_arrow *a, struct ArrowArray *out, const pd_arrow_kind *kind,
                        size_t length, size_t text)
 {
-    size_t structs = kind->children + kind->has_dictionary, bits = (length + 7) / 8;
+    size_t children = children_of(kind), structs = children + has_dictionary(kind),
+           bits = (length + 7) / 8;
     size_t values = values_size(kind->format, length);
     size_t sizes[BUFFERS] = {kind->is_nullable ? bits : 0, values, text};
     size_t size = structs * (sizeof(void *) + sizeof *out) + ALIGNED;
@@ -133,10 +146,10 @@ static void make_array(pd_arrow *a, struct ArrowArray *out, const pd_arrow_kind 
                                .n_buffers = !strcmp(kind->format, "+s") ? 1
                                             : *kind->format == 'u'      ? 3
                                                                         : 2,
-                               .n_children = (int64_t)kind->children,
+                               .n_children = (int64_t)children,
                                .buffers = h->buffers,
                                .children = list,
-                               .dictionary = kind->has_dictionary ? list[kind->children] : NULL,
+                               .dictionary = has_dictionary(kind) ? list[children] : NULL,
                                .release = release_array,
                                .private_data = h};
 }
@@ -145,10 +158,11 @@ void *pd_arrow_make(pd_arrow *a, pd_arrow_at at, const pd_arrow_kind *kind, size
                     size_t text)
 {
     const size_t most = INT32_MAX < SIZE_MAX / 16 ? INT32_MAX : SIZE_MAX / 16;
-    if (!a->status && (length > most || text > most))
-        a->status = PD_FAIL(a->err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_WRITE, kind->name,
+    pd_writer *w = a->writer;
+    if (!w->status && (length > most || text > most))
+        w->status = PD_FAIL(w->err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_WRITE, kind->name,
                             "more than %zu elements or bytes in a column", most);
     make_schema(a, at.schema, kind);
     make_array(a, at.array, kind, length, text);
-    return a->status ? NULL : (void *)at.array->buffers[1];
+    return w->status ? NULL : (void *)at.array->buffers[1];
 }

@@ -13,23 +13,22 @@
 #ifndef PD_ENCODE_ARROW_H
 #define PD_ENCODE_ARROW_H
 
-#include "base/mem.h"
+#include "wire/writer.h"
 #include "pprofdelta_tables.h"
 
 typedef struct pd_arrow {
-    pd_mem mem; /* of the blocks; not reduced when they are released */
-    pprofdelta_error *err;
-    pprofdelta_status status; /* sticky */
+    pd_mem mem;        /* of the blocks; not reduced when they are released */
+    pd_writer *writer; /* a failure of one is that of both */
 } pd_arrow;
 
 /* What is known of a column before it is made. In `format`:
  *
- *     +s struct     +l list      u utf8      i int32     l int64     L uint64     tsn:UTC     b bool */
+ *     +s struct     +l list      u utf8      l int64     L uint64     tsn:UTC     b bool
+ *     i int32, which is an index of a dictionary */
 typedef struct pd_arrow_kind {
-    const char *name, *format; /* of a dictionary column: "i" */
-    size_t children;
+    const char *name, *format;
+    size_t columns;   /* of a struct */
     bool is_nullable; /* it has a validity bitmap */
-    bool has_dictionary;
 } pd_arrow_kind;
 
 /* Where a column goes. */

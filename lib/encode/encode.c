@@ -17,11 +17,11 @@ pprofdelta_status pd_encode(pd_encoder *e, pd_model *m, const pd_model_header *h
     case PPROFDELTA_OTLP_PARCA:
     case PPROFDELTA_OTLP_PLAIN:
         PD_TRY(pd_encode_otlp(e, m, h));
-        *out = (pd_bytes){e->out.ptr, e->out.len};
+        *out = pd_buffer_bytes(&e->out);
         break;
     default:
         PD_TRY(pd_encode_pprof(e, m, h));
-        *out = (pd_bytes){m->encoded.ptr, m->encoded.len};
+        *out = pd_buffer_bytes(&m->encoded);
     }
     return PPROFDELTA_OK;
 }
@@ -64,7 +64,7 @@ static pd_bytes repaired(pd_writer *w, const char *text, pd_buffer *buffer)
 {
     if (!w->status)
         w->status = pd_utf8_repair(pd_bytes_of(text), w->mem, buffer, w->err);
-    return w->status ? (pd_bytes){0} : (pd_bytes){buffer->ptr, buffer->len};
+    return w->status ? (pd_bytes){0} : pd_buffer_bytes(buffer);
 }
 
 pprofdelta_status pd_encode_resource(pprofdelta_format format,
@@ -72,21 +72,18 @@ pprofdelta_status pd_encode_resource(pprofdelta_format format,
                                      pd_mem *mem, pd_buffer *out, pprofdelta_error *err)
 {
     pd_writer w = {.mem = mem, .err = err};
-    pd_buffer key = {0}, text = {0}, value = {0}, message = {0};
-    pd_buffer *const buffers[] = {&key, &text, &value, &message};
+    pd_buffer key = {0}, text = {0};
     for (size_t i = len; i-- && format == PPROFDELTA_TABLES && !out->len;)
         if (!strcmp(attributes[i].key, "target"))
-            pd_write_raw(&w, out, pd_bytes_of(attributes[i].value).ptr,
-                         pd_bytes_of(attributes[i].value).len);
+            pd_write_raw(&w, out, pd_bytes_of(attributes[i].value));
     for (size_t i = 0; i < len && !w.status && pd_format_is_otlp(format); i++) {
         if (same_key(attributes, len, i, false) != i)
             continue;
         const char *counts = attributes[same_key(attributes, len, i, true)].value;
-        pd_otlp_put_text(&w, &value, repaired(&w, counts, &text));
         pd_otlp_put_pair(&w, out, PD_OTLP_RESOURCE_ATTRIBUTES,
-                         repaired(&w, attributes[i].key, &key), &value, &message);
+                         repaired(&w, attributes[i].key, &key), repaired(&w, counts, &text));
     }
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        pd_buffer_release(mem, buffers[i]);
+    pd_buffer_release(mem, &key);
+    pd_buffer_release(mem, &text);
     return w.status;
 }

@@ -4,7 +4,7 @@
  *     encode_pprof.c     completes the bytes that the model has
  *     encode_otlp.c      one Profile for each value type, and one dictionary; otlp_attributes.c has its attributes,
  *                        otlp_name.c what receivers call it
- *     encode_tables.c    Arrow tables, with the columns of arrow.c */
+ *     encode_tables.c    Arrow tables: the rows of table_rows.c, in the columns of arrow.c */
 #ifndef PD_ENCODE_ENCODE_H
 #define PD_ENCODE_ENCODE_H
 

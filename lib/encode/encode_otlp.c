@@ -5,24 +5,24 @@
 
 /* ---- the dictionary ----------------------------------------------------------------------------- */
 
-uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content, pd_key key)
+pd_otlp_entry pd_otlp_entry_begin(pd_otlp *o, uint32_t field)
 {
-    bool is_new;
-    if (!content.len)
-        return 0;
-    uint32_t index = pd_write_key(&o->writer, &o->contents[field - 1], key, &is_new) + 1;
-    if (is_new)
-        pd_write_bytes(&o->writer, &o->tables[field - 1], field, content.ptr, content.len);
-    return index;
+    pd_buffer *table = &o->tables[field - 1];
+    return (pd_otlp_entry){.field = field, .out = table, .from = table->len};
 }
 
-uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field)
+uint32_t pd_otlp_entry_end(pd_otlp *o, const pd_otlp_entry *e)
 {
-    pd_bytes content = {o->content.ptr, o->content.len};
-    o->content.len = 0;
-    if (!content.ptr || o->writer.status)
+    bool is_new;
+    if (o->writer.status || e->out->len == e->from)
         return 0;
-    return pd_otlp_entry(o, field, content, pd_key_of_bytes(content.ptr, content.len, 0));
+    pd_key key = pd_key_of_bytes(e->out->ptr + e->from, e->out->len - e->from, 0);
+    uint32_t index = pd_write_key(&o->writer, &o->contents[e->field - 1], key, &is_new) + 1;
+    if (is_new)
+        pd_write_wrap(&o->writer, e->out, e->from, e->field);
+    else
+        e->out->len = e->from;
+    return index;
 }
 
 pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string)
@@ -31,22 +31,21 @@ pd_bytes pd_otlp_text(pd_otlp *o, uint32_t string)
     if (o->writer.status || pd_utf8_is_valid(text))
         return text;
     o->writer.status = pd_utf8_repair(text, o->writer.mem, &o->repaired, o->writer.err);
-    return (pd_bytes){o->repaired.ptr, o->repaired.len};
+    return pd_buffer_bytes(&o->repaired);
 }
 
 static uint32_t add_text(pd_otlp *o, pd_bytes text)
 {
-    if (!text.ptr || o->writer.status)
-        return 0;
-    return pd_otlp_entry(o, PD_OTLP_DICTIONARY_STRING_TABLE, text,
-                         pd_key_of_bytes(text.ptr, text.len, 0));
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_STRING_TABLE);
+    pd_write_raw(&o->writer, e.out, text);
+    return pd_otlp_entry_end(o, &e);
 }
 
 uint32_t pd_otlp_string(pd_otlp *o, uint32_t string)
 {
     if (string && !o->strings[string])
         o->strings[string] = add_text(o, pd_otlp_text(o, string));
-    return string ? o->strings[string] : 0;
+    return o->strings[string];
 }
 
 uint32_t pd_otlp_literal(pd_otlp *o, const char *text)
@@ -54,24 +53,25 @@ uint32_t pd_otlp_literal(pd_otlp *o, const char *text)
     return add_text(o, pd_bytes_of(text));
 }
 
-/* The name of the profile, which may be a string of the model. */
-static pd_bytes name_of(pd_otlp *o)
+/* The name of the profile in UTF-8, as pd_otlp_text. */
+static pd_bytes name_text(pd_otlp *o)
 {
     if (o->writer.status || pd_utf8_is_valid(o->name))
         return o->name;
     o->writer.status = pd_utf8_repair(o->name, o->writer.mem, &o->repaired, o->writer.err);
-    return (pd_bytes){o->repaired.ptr, o->repaired.len};
+    return pd_buffer_bytes(&o->repaired);
 }
 
 static uint32_t function_index(pd_otlp *o, uint32_t function)
 {
     if (!function || o->functions[function])
-        return function ? o->functions[function] : 0;
+        return o->functions[function];
     const pd_model_function *f = &o->model->functions[function - 1];
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_FUNCTION_TABLE);
     uint32_t name = pd_otlp_string(o, f->name), system_name = pd_otlp_string(o, f->system_name);
-    PD_WRITE_VARINTS(&o->writer, &o->content, PD_OTLP_FUNCTION_NAME_STRINDEX, name, system_name,
+    PD_WRITE_VARINTS(&o->writer, e.out, PD_OTLP_FUNCTION_NAME_STRINDEX, name, system_name,
                      pd_otlp_string(o, f->filename), (uint64_t)f->start_line);
-    return o->functions[function] = pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_FUNCTION_TABLE);
+    return o->functions[function] = pd_otlp_entry_end(o, &e);
 }
 
 const char *const pd_otlp_mapping_has[PD_OTLP_MAPPING_FLAGS] = {
@@ -96,28 +96,30 @@ static void put_attributes_of_mapping(pd_otlp *o, uint32_t mapping)
 static uint32_t mapping_index(pd_otlp *o, uint32_t mapping)
 {
     if (!mapping || o->mappings[mapping])
-        return mapping ? o->mappings[mapping] : 0;
+        return o->mappings[mapping];
     const pd_model_mapping *m = &o->model->mappings[mapping - 1];
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_MAPPING_TABLE);
     put_attributes_of_mapping(o, mapping);
-    PD_WRITE_VARINTS(&o->writer, &o->content, PD_OTLP_MAPPING_MEMORY_START, m->start, m->limit,
+    PD_WRITE_VARINTS(&o->writer, e.out, PD_OTLP_MAPPING_MEMORY_START, m->start, m->limit,
                      m->file_offset, pd_otlp_string(o, m->filename));
     if (o->list.len)
-        pd_write_part(&o->writer, &o->content, PD_OTLP_MAPPING_ATTRIBUTE_INDICES, &o->list);
-    return o->mappings[mapping] = pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_MAPPING_TABLE);
+        pd_write_part(&o->writer, e.out, PD_OTLP_MAPPING_ATTRIBUTE_INDICES, &o->list);
+    return o->mappings[mapping] = pd_otlp_entry_end(o, &e);
 }
 
-static void put_lines(pd_otlp *o, uint32_t location)
+static void put_lines(pd_otlp *o, pd_buffer *table, uint32_t location)
 {
     const pd_model *m = o->model;
     for (size_t i = pd_model_lines_begin(m, location); i < m->locations[location - 1].lines_end;
          i++) {
         const pd_model_line *line = &m->lines[i];
         uint32_t function = function_index(o, line->function);
+        size_t from = table->len;
         if (!function)
             continue;
-        PD_WRITE_VARINTS(&o->writer, &o->message, PD_LINE_FUNCTION_ID, function,
-                         (uint64_t)line->line, (uint64_t)line->column);
-        pd_write_part(&o->writer, &o->head, PD_OTLP_LOCATION_LINES, &o->message);
+        PD_WRITE_VARINTS(&o->writer, table, PD_LINE_FUNCTION_ID, function, (uint64_t)line->line,
+                         (uint64_t)line->column);
+        pd_write_wrap(&o->writer, table, from, PD_OTLP_LOCATION_LINES);
     }
 }
 
@@ -125,16 +127,15 @@ static uint32_t add_location(pd_otlp *o, uint32_t location)
 {
     const pd_model_location *l = &o->model->locations[location - 1];
     pd_writer *w = &o->writer;
-    uint32_t mapping = mapping_index(o, l->mapping);
-    put_lines(o, location);
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_LOCATION_TABLE);
+    PD_WRITE_VARINTS(w, e.out, PD_OTLP_LOCATION_MAPPING_INDEX, mapping_index(o, l->mapping),
+                     l->address);
+    put_lines(o, e.out, location);
     if (!pd_otlp_put_owned(o, &o->list, PD_OWNER_LOCATION, location) && l->is_folded)
         pd_write_element(w, &o->list, pd_otlp_true(o, "pprof.location.is_folded"));
-    PD_WRITE_VARINTS(w, &o->content, PD_OTLP_LOCATION_MAPPING_INDEX, mapping, l->address);
-    pd_write_raw(w, &o->content, o->head.ptr, o->head.len);
-    o->head.len = 0;
     if (o->list.len)
-        pd_write_part(w, &o->content, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
-    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_LOCATION_TABLE);
+        pd_write_part(w, e.out, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
+    return pd_otlp_entry_end(o, &e);
 }
 
 /* Every location has a user, unless a sample is left out, which has no value. */
@@ -159,17 +160,19 @@ static uint32_t location_index(pd_otlp *o, uint32_t location)
 
 static uint32_t stack_index(pd_otlp *o, pd_bytes stack)
 {
+    pd_writer *w = &o->writer;
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_STACK_TABLE);
     uint32_t location;
     if (!stack.len)
         return 0;
-    if (!o->is_same) {
-        o->stack.len = 0;
-        while (!o->writer.status && pd_model_next_location(&stack, &location))
-            pd_write_element(&o->writer, &o->stack, location_index(o, location));
-        stack = (pd_bytes){o->stack.ptr, o->stack.len};
+    if (o->is_same) {
+        pd_write_bytes(w, e.out, PD_OTLP_STACK_LOCATION_INDICES, stack);
+    } else {
+        while (!w->status && pd_model_next_location(&stack, &location))
+            pd_write_element(w, e.out, location_index(o, location));
+        pd_write_wrap(w, e.out, e.from, PD_OTLP_STACK_LOCATION_INDICES);
     }
-    pd_write_bytes(&o->writer, &o->content, PD_OTLP_STACK_LOCATION_INDICES, stack.ptr, stack.len);
-    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_STACK_TABLE);
+    return pd_otlp_entry_end(o, &e);
 }
 
 /* A Sample: `fields` is what it has before its value. */
@@ -192,18 +195,17 @@ static void put_value(pd_otlp *o, pd_buffer *samples, pd_bytes fields, int64_t v
 static void add_sample(pd_otlp *o, uint64_t number, const pd_model_sample *s)
 {
     size_t types = o->model->types_len;
-    pd_buffer *fields = &o->message;
+    pd_buffer *fields = &o->fields;
     if (!pd_model_has_value(s->values, types))
         return;
     pd_bytes labels = pd_otlp_labels(o, number, s->labels);
     uint32_t stack = stack_index(o, s->stack);
     fields->len = 0;
     pd_write_varint(&o->writer, fields, PD_OTLP_SAMPLE_STACK_INDEX, stack);
-    pd_write_raw(&o->writer, fields, labels.ptr, labels.len);
+    pd_write_raw(&o->writer, fields, labels);
     for (size_t i = 0; i < types; i++)
         if (s->values[i])
-            put_value(o, &o->samples[i], (pd_bytes){fields->ptr, fields->len}, s->values[i]);
-    fields->len = 0;
+            put_value(o, &o->samples[i], pd_buffer_bytes(fields), s->values[i]);
 }
 
 /* ---- profiles ----------------------------------------------------------------------------------- */
@@ -232,8 +234,9 @@ static void put_times(pd_otlp *o, const pd_model_header *h)
 /* type is the index of a string, and unit is a string of the model. */
 static void put_value_type(pd_otlp *o, pd_buffer *to, uint32_t field, uint32_t type, uint32_t unit)
 {
-    PD_WRITE_VARINTS(&o->writer, &o->message, PD_VALUE_TYPE_TYPE, type, pd_otlp_string(o, unit));
-    pd_write_part(&o->writer, to, field, &o->message);
+    size_t from = to->len;
+    PD_WRITE_VARINTS(&o->writer, to, PD_VALUE_TYPE_TYPE, type, pd_otlp_string(o, unit));
+    pd_write_wrap(&o->writer, to, from, field);
 }
 
 /* Does the format name the period type for the profile, which it must have then, and a period? */
@@ -249,13 +252,11 @@ static int64_t written_period(const pd_otlp *o, const pd_model_header *h)
 
 static void put_period(pd_otlp *o, const pd_model_header *h)
 {
-    uint32_t unit = h->has_period_type ? h->period_unit : o->model->types[0].unit;
-    if (names_period(o, h))
-        put_value_type(o, &o->common, PD_OTLP_PROFILE_PERIOD_TYPE, add_text(o, name_of(o)),
-                       unit);
-    else if (h->has_period_type)
-        put_value_type(o, &o->common, PD_OTLP_PROFILE_PERIOD_TYPE,
-                       pd_otlp_string(o, h->period_type), unit);
+    bool is_named = names_period(o, h);
+    uint32_t type = is_named ? add_text(o, name_text(o)) : pd_otlp_string(o, h->period_type);
+    if (is_named || h->has_period_type)
+        put_value_type(o, &o->common, PD_OTLP_PROFILE_PERIOD_TYPE, type,
+                       h->has_period_type ? h->period_unit : o->model->types[0].unit);
     pd_write_varint(&o->writer, &o->common, PD_OTLP_PROFILE_PERIOD,
                     (uint64_t)written_period(o, h));
 }
@@ -264,12 +265,14 @@ static void put_period(pd_otlp *o, const pd_model_header *h)
 static uint32_t comment_attribute(pd_otlp *o)
 {
     pd_writer *w = &o->writer;
+    pd_otlp_entry a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, "pprof.profile.comment"));
     for (size_t i = 0; i < o->model->comments_len; i++) {
-        pd_otlp_put_text(w, &o->value, pd_otlp_text(o, o->model->comments[i]));
-        pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+        size_t element = a.out->len;
+        pd_otlp_put_text(w, a.out, pd_otlp_text(o, o->model->comments[i]));
+        pd_write_wrap(w, a.out, element, PD_OTLP_ARRAY_VALUE_VALUES);
     }
-    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
-    return pd_otlp_attribute(o, pd_otlp_literal(o, "pprof.profile.comment"), 0);
+    pd_write_wrap(w, a.out, a.value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    return pd_otlp_attribute_end(o, &a, 0);
 }
 
 static void put_common(pd_otlp *o, const pd_model_header *h)
@@ -321,8 +324,8 @@ static size_t count_namesakes(const pd_model *m, size_t type)
     return found;
 }
 
-static void put_profile_id(pd_otlp *o, size_t type, pd_key series, uint64_t sequence,
-                           pd_bytes resource)
+static void put_profile_id(pd_otlp *o, pd_buffer *out, size_t type, pd_key series,
+                           uint64_t sequence, pd_bytes resource)
 {
     const pd_model_type *t = &o->model->types[type];
     pd_key key = series;
@@ -336,212 +339,184 @@ static void put_profile_id(pd_otlp *o, size_t type, pd_key series, uint64_t sequ
     if (!(key.lo | key.hi)) /* which is invalid */
         key.lo = 1;
     uint64_t id[] = {pd_le64(key.lo), pd_le64(key.hi)};
-    pd_write_bytes(&o->writer, &o->head, PD_OTLP_PROFILE_PROFILE_ID, (const uint8_t *)id,
-                   sizeof id);
+    pd_write_bytes(&o->writer, out, PD_OTLP_PROFILE_PROFILE_ID,
+                   (pd_bytes){(const uint8_t *)id, sizeof id});
 }
 
 /* ---- the request -------------------------------------------------------------------------------- */
 
-/* The tag and the length of a field, whose content comes behind it, and their size. */
-static void put_intro(pd_otlp *o, pd_buffer *out, uint32_t field, size_t len)
-{
-    pd_write_element(&o->writer, out, field << 3 | PD_WIRE_BYTES);
-    pd_write_element(&o->writer, out, len);
-}
-
-static size_t field_size(size_t len)
-{
-    return 1 + pd_varint_size(len) + len;
-}
-
 static void put_optional(pd_otlp *o, pd_buffer *out, uint32_t field, pd_bytes content)
 {
     if (content.len)
-        pd_write_bytes(&o->writer, out, field, content.ptr, content.len);
+        pd_write_bytes(&o->writer, out, field, content);
 }
 
-static size_t optional_size(pd_bytes content)
+/* Ends the member of a list that began at `from`, with its value at `value`. */
+static void end_member(pd_otlp *o, pd_buffer *out, size_t from, size_t value)
 {
-    return content.len ? field_size(content.len) : 0;
+    pd_write_wrap(&o->writer, out, value, PD_OTLP_KEY_VALUE_VALUE);
+    pd_write_wrap(&o->writer, out, from, PD_OTLP_KEY_VALUE_LIST_VALUES);
 }
 
-/* Adds a string to the array that is being made in o->list, and ends the array, which is in o->value then. */
-static void add_element(pd_otlp *o, uint32_t string)
+/* A member whose value is a number, or `true`. */
+static void put_member(pd_otlp *o, pd_buffer *out, const char *key, uint32_t kind, int64_t number)
 {
-    pd_otlp_put_text(&o->writer, &o->value, pd_otlp_text(o, string));
-    pd_write_part(&o->writer, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+    size_t from = out->len;
+    pd_write_bytes(&o->writer, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of(key));
+    size_t value = out->len;
+    pd_write_varint_always(&o->writer, out, kind, (uint64_t)number);
+    end_member(o, out, from, value);
 }
 
-static void end_array(pd_otlp *o)
+/* A member whose value is an array of strings: names and units. */
+static void put_types(pd_otlp *o, pd_buffer *out, const char *key, const pd_model_type *types,
+                      size_t len)
 {
-    pd_write_part(&o->writer, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
+    pd_writer *w = &o->writer;
+    size_t from = out->len;
+    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of(key));
+    size_t value = out->len;
+    for (size_t i = 0; i < 2 * len; i++) {
+        size_t element = out->len;
+        pd_otlp_put_text(w, out, pd_otlp_text(o, i % 2 ? types[i / 2].unit : types[i / 2].type));
+        pd_write_wrap(w, out, element, PD_OTLP_ARRAY_VALUE_VALUES);
+    }
+    pd_write_wrap(w, out, value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    end_member(o, out, from, value);
 }
 
-/* Adds what is in o->value to the list, a KeyValueList. */
-static void add_member(pd_otlp *o, pd_buffer *list, const char *key)
+/* Which of the types have a Profile. */
+static void put_columns(pd_otlp *o, pd_buffer *out)
 {
-    pd_otlp_put_pair(&o->writer, list, PD_OTLP_KEY_VALUE_LIST_VALUES, pd_bytes_of(key), &o->value,
-                     &o->message);
-}
-
-static bool lacks_type(const pd_otlp *o)
-{
-    bool lacks = false;
-    for (size_t i = 0; i < o->model->types_len; i++)
-        lacks |= !o->samples[i].len;
-    return lacks;
+    const pd_model *m = o->model;
+    pd_writer *w = &o->writer;
+    size_t from = out->len;
+    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of("columns"));
+    size_t value = out->len;
+    for (size_t i = 0; i < m->types_len; i++) {
+        size_t element = out->len;
+        if (!o->samples[i].len)
+            continue;
+        pd_otlp_put_number(w, out, (int64_t)i);
+        pd_write_wrap(w, out, element, PD_OTLP_ARRAY_VALUE_VALUES);
+    }
+    pd_write_wrap(w, out, value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    end_member(o, out, from, value);
 }
 
 /* What a reader needs to have the profile again: see otlp.h. */
-static void make_members(pd_otlp *o, const pd_model_header *h, pd_buffer *list)
+static void put_members(pd_otlp *o, pd_buffer *out, const pd_model_header *h)
 {
-    pd_writer *w = &o->writer;
-    if (!is_plain(o) && h->time_nanos > 0) {
-        pd_write_varint_always(w, &o->value, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
-        add_member(o, list, "time_is_end");
-    }
-    if (names_period(o, h)) {
-        if (h->has_period_type) {
-            add_element(o, h->period_type);
-            add_element(o, h->period_unit);
-        }
-        end_array(o);
-        add_member(o, list, "period_type");
-    }
-    if (written_period(o, h) != h->period) {
-        pd_otlp_put_number(w, &o->value, h->period);
-        add_member(o, list, "period");
-    }
-    if (h->default_sample_type && !is_plain(o)) {
-        pd_otlp_put_text(w, &o->value, pd_otlp_text(o, h->default_sample_type));
-        add_member(o, list, "default_sample_type");
-    }
-    if (lacks_type(o)) {
-        for (size_t i = 0; i < o->model->types_len; i++) {
-            add_element(o, o->model->types[i].type);
-            add_element(o, o->model->types[i].unit);
-        }
-        end_array(o);
-        add_member(o, list, "types");
-        for (size_t i = 0; i < o->model->types_len; i++) {
-            if (!o->samples[i].len)
-                continue;
-            pd_otlp_put_number(w, &o->value, (int64_t)i);
-            pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
-        }
-        end_array(o);
-        add_member(o, list, "columns");
+    const pd_model_type period = {h->period_type, h->period_unit};
+    bool lacks_type = false;
+    for (size_t i = 0; i < o->model->types_len; i++)
+        lacks_type |= !o->samples[i].len;
+    if (!is_plain(o) && h->time_nanos > 0)
+        put_member(o, out, "time_is_end", PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
+    if (names_period(o, h))
+        put_types(o, out, "period_type", &period, h->has_period_type);
+    if (written_period(o, h) != h->period)
+        put_member(o, out, "period", PD_OTLP_ANY_VALUE_INT_VALUE, h->period);
+    if (h->default_sample_type && !is_plain(o))
+        pd_otlp_put_pair(&o->writer, out, PD_OTLP_KEY_VALUE_LIST_VALUES,
+                         pd_bytes_of("default_sample_type"),
+                         pd_otlp_text(o, h->default_sample_type));
+    if (lacks_type) {
+        put_types(o, out, "types", o->model->types, o->model->types_len);
+        put_columns(o, out);
     }
 }
 
-/* The content of the scope, with what pprof has for all value types together, in o->content. */
-static void make_scope(pd_otlp *o, const pd_model_header *h)
+/* The scope, with what pprof has for all value types together. */
+static void put_scope(pd_otlp *o, pd_buffer *out, const pd_model_header *h)
 {
     const pd_encode_origin *origin = o->origin;
     pd_writer *w = &o->writer;
-    pd_buffer list = {NULL, 0, 0};
-    pd_bytes name = is_plain(o) ? pd_bytes_of("pprofdelta") : name_of(o),
-             version = pd_bytes_of(PPROFDELTA_VERSION);
+    size_t from = out->len;
+    if (origin && !origin->has_scope && is_plain(o)) /* Parca needs one */
+        return;
     if (origin) {
-        pd_write_raw(w, &o->content, origin->scope.ptr, origin->scope.len);
+        pd_write_raw(w, out, origin->scope);
     } else {
-        pd_write_bytes(w, &o->content, PD_OTLP_SCOPE_NAME, name.ptr, name.len);
-        pd_write_bytes(w, &o->content, PD_OTLP_SCOPE_VERSION, version.ptr, version.len);
+        pd_write_bytes(w, out, PD_OTLP_SCOPE_NAME,
+                       is_plain(o) ? pd_bytes_of("pprofdelta") : name_text(o));
+        pd_write_bytes(w, out, PD_OTLP_SCOPE_VERSION, pd_bytes_of(PPROFDELTA_VERSION));
     }
-    if (is_plain(o) && h->default_sample_type) {
-        pd_otlp_put_text(w, &o->value, pd_otlp_text(o, h->default_sample_type));
-        pd_otlp_put_pair(w, &o->content, PD_OTLP_SCOPE_ATTRIBUTES,
-                         pd_bytes_of("pprof.scope.default_sample_type"), &o->value, &o->message);
+    if (is_plain(o) && h->default_sample_type)
+        pd_otlp_put_pair(w, out, PD_OTLP_SCOPE_ATTRIBUTES,
+                         pd_bytes_of("pprof.scope.default_sample_type"),
+                         pd_otlp_text(o, h->default_sample_type));
+    size_t attribute = out->len;
+    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of("pprofdelta"));
+    size_t value = out->len;
+    put_members(o, out, h);
+    if (out->len == value) {
+        out->len = attribute;
+    } else {
+        pd_write_wrap(w, out, value, PD_OTLP_ANY_VALUE_KVLIST_VALUE);
+        pd_write_wrap(w, out, value, PD_OTLP_KEY_VALUE_VALUE);
+        pd_write_wrap(w, out, attribute, PD_OTLP_SCOPE_ATTRIBUTES);
     }
-    make_members(o, h, &list);
-    if (list.len) {
-        pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_KVLIST_VALUE, &list);
-        pd_otlp_put_pair(w, &o->content, PD_OTLP_SCOPE_ATTRIBUTES, pd_bytes_of("pprofdelta"),
-                         &o->value, &o->message);
-    }
-    pd_buffer_release(w->mem, &list);
+    pd_write_wrap(w, out, from, PD_OTLP_SCOPE_PROFILES_SCOPE);
 }
 
-/* The Profiles without their samples, one after the other in o->head, and where each ends, which is where it begins if
- * it has no samples. Returns the size of the fields with all of them. */
-static size_t make_profiles(pd_otlp *o, const pd_model_header *h, pd_bytes resource, size_t *ends)
+static void put_profile(pd_otlp *o, pd_buffer *out, size_t type, pd_key series, uint64_t sequence,
+                        pd_bytes resource)
 {
-    pd_key series = h->series ? (pd_key){h->series, 0} : content_key(o);
-    size_t size = 0;
-    for (size_t i = 0; i < o->model->types_len; i++) {
-        size_t begin = o->head.len;
-        const pd_model_type *type = &o->model->types[i];
-        ends[i] = begin;
-        if (!o->samples[i].len)
-            continue;
-        put_value_type(o, &o->head, PD_OTLP_PROFILE_SAMPLE_TYPE, pd_otlp_string(o, type->type),
-                       type->unit);
-        pd_write_raw(&o->writer, &o->head, o->common.ptr, o->common.len);
-        pd_write_raw(&o->writer, &o->list, o->common_list.ptr, o->common_list.len);
-        pd_otlp_put_owned(o, &o->list, PD_OWNER_TYPE, i + 1);
-        if (o->list.len)
-            pd_write_part(&o->writer, &o->head, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, &o->list);
-        put_profile_id(o, i, series, h->sequence, resource);
-        ends[i] = o->head.len;
-        size += field_size(ends[i] - begin + o->samples[i].len);
-    }
-    return size;
+    const pd_model_type *t = &o->model->types[type];
+    pd_writer *w = &o->writer;
+    size_t from = out->len;
+    if (!o->samples[type].len)
+        return;
+    put_value_type(o, out, PD_OTLP_PROFILE_SAMPLE_TYPE, pd_otlp_string(o, t->type), t->unit);
+    pd_write_raw(w, out, pd_buffer_bytes(&o->common));
+    pd_write_raw(w, &o->list, pd_buffer_bytes(&o->common_list));
+    pd_otlp_put_owned(o, &o->list, PD_OWNER_TYPE, type + 1);
+    if (o->list.len)
+        pd_write_part(w, out, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, &o->list);
+    put_profile_id(o, out, type, series, sequence, resource);
+    pd_write_raw(w, out, pd_buffer_bytes(&o->samples[type]));
+    pd_buffer_release(w->mem, &o->samples[type]);
+    pd_write_wrap(w, out, from, PD_OTLP_SCOPE_PROFILES_PROFILES);
 }
 
-/* The length of what is inside a field stands before it. */
+/* Puts all together. */
 static void join(pd_otlp *o, const pd_model_header *h, pd_bytes resource, pd_buffer *out)
 {
     static const pd_encode_origin none = {.has_scope = true};
     const pd_encode_origin *origin = o->origin ? o->origin : &none;
-    bool has_scope = origin->has_scope || !is_plain(o); /* Parca needs both */
+    pd_key series = h->series ? (pd_key){h->series, 0} : content_key(o);
     pd_writer *w = &o->writer;
-    size_t ends[PPROFDELTA_MAX_TYPES] = {0}, at = 0, dictionary = 0;
-    size_t profiles = make_profiles(o, h, resource, ends) + optional_size(origin->scope_url);
-    make_scope(o, h);
-    profiles += has_scope ? field_size(o->content.len) : 0;
-    put_intro(o, out, PD_OTLP_REQUEST_RESOURCE_PROFILES,
-              field_size(resource.len) + field_size(profiles) + optional_size(origin->resource_url));
-    pd_write_bytes(w, out, PD_OTLP_RESOURCE_PROFILES_RESOURCE, resource.ptr, resource.len);
-    put_intro(o, out, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, profiles);
-    if (has_scope)
-        pd_write_part(w, out, PD_OTLP_SCOPE_PROFILES_SCOPE, &o->content);
-    for (size_t i = 0; i < o->model->types_len && !w->status; at = ends[i++]) {
-        if (ends[i] == at)
-            continue;
-        put_intro(o, out, PD_OTLP_SCOPE_PROFILES_PROFILES, ends[i] - at + o->samples[i].len);
-        pd_write_raw(w, out, o->head.ptr + at, ends[i] - at);
-        pd_write_raw(w, out, o->samples[i].ptr, o->samples[i].len);
-        pd_buffer_release(w->mem, &o->samples[i]);
-    }
+    pd_write_bytes(w, out, PD_OTLP_RESOURCE_PROFILES_RESOURCE, resource); /* Parca needs one */
+    size_t from = out->len;
+    put_scope(o, out, h);
+    for (size_t i = 0; i < o->model->types_len && !w->status; i++)
+        put_profile(o, out, i, series, h->sequence, resource);
     put_optional(o, out, PD_OTLP_SCOPE_PROFILES_SCHEMA_URL, origin->scope_url);
+    pd_write_wrap(w, out, from, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES);
     put_optional(o, out, PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL, origin->resource_url);
+    pd_write_wrap(w, out, 0, PD_OTLP_REQUEST_RESOURCE_PROFILES);
+    from = out->len;
     for (size_t i = 0; i < PD_OTLP_TABLES; i++)
-        dictionary += o->tables[i].len;
-    put_intro(o, out, PD_OTLP_REQUEST_DICTIONARY, dictionary);
-    for (size_t i = 0; i < PD_OTLP_TABLES; i++)
-        pd_write_raw(w, out, o->tables[i].ptr, o->tables[i].len);
+        pd_write_raw(w, out, pd_buffer_bytes(&o->tables[i]));
+    pd_write_wrap(w, out, from, PD_OTLP_REQUEST_DICTIONARY);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
-/* Makes the list of indices by id, all 0. */
-static void clear_indices(pd_otlp *o, uint32_t **list, size_t *cap, size_t len)
-{
-    pd_writer *w = &o->writer;
-    if (!w->status)
-        w->status = pd_mem_reserve(w->mem, list, cap, len + 1, sizeof **list, w->err);
-    if (!w->status)
-        memset(*list, 0, (len + 1) * sizeof **list);
-}
-
 static void begin(pd_otlp *o, const pd_model *m)
 {
+    const size_t lens[] = {m->string_keys.len, m->function_keys.len, m->mappings_len,
+                           m->location_keys.len};
+    pd_writer *w = &o->writer;
     for (uint32_t i = 0; i < PD_OTLP_TABLES; i++) /* entry 0 is the zero value */
-        pd_write_bytes(&o->writer, &o->tables[i], i + 1, NULL, 0);
-    clear_indices(o, &o->strings, &o->strings_cap, m->string_keys.len);
-    clear_indices(o, &o->functions, &o->functions_cap, m->function_keys.len);
-    clear_indices(o, &o->mappings, &o->mappings_cap, m->mappings_len);
-    clear_indices(o, &o->locations, &o->locations_cap, m->location_keys.len);
+        pd_write_bytes(w, &o->tables[i], i + 1, (pd_bytes){NULL, 0});
+    for (size_t i = 0; i < sizeof lens / sizeof *lens && !w->status; i++) {
+        w->status = pd_mem_reserve(w->mem, &o->ids[i], &o->ids_caps[i], lens[i] + 1,
+                                   sizeof *o->ids[i], w->err);
+        if (!w->status)
+            memset(o->ids[i], 0, (lens[i] + 1) * sizeof *o->ids[i]);
+    }
 }
 
 static void release(pd_otlp *o, pd_mem *mem)
@@ -550,11 +525,9 @@ static void release(pd_otlp *o, pd_mem *mem)
         pd_buffer_release(mem, &o->buffers[i]);
     for (size_t i = 0; i < sizeof o->keys / sizeof *o->keys; i++)
         pd_keymap_release(&o->keys[i], mem);
-    PD_RELEASE(mem, o->strings);
-    PD_RELEASE(mem, o->functions);
-    PD_RELEASE(mem, o->mappings);
-    PD_RELEASE(mem, o->locations);
-    PD_RELEASE(mem, o->set_list);
+    for (size_t i = 0; i < sizeof o->ids / sizeof *o->ids; i++)
+        pd_mem_release(mem, &o->ids[i], &o->ids_caps[i], sizeof *o->ids[i]);
+    PD_RELEASE(mem, o->set_ends);
     PD_RELEASE(mem, o->picks);
 }
 

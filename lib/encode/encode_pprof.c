@@ -41,7 +41,7 @@ static void put_strings(pd_writer *w, pd_model *m)
 {
     for (uint32_t i = 0; i < m->string_keys.len && !w->status; i++) {
         pd_bytes text = pd_model_text_of(m, i);
-        pd_write_bytes(w, &m->encoded, PD_PROFILE_STRING_TABLE, text.ptr, text.len);
+        pd_write_bytes(w, &m->encoded, PD_PROFILE_STRING_TABLE, text);
     }
 }
 

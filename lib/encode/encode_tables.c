@@ -1,32 +1,18 @@
 /* A model as Arrow tables: see pprofdelta_tables.h.
  *
- * An id is a hash of what its row says, by the rules of identity.h, so that it does not depend on the
- * door, on the order of the rows, or on what a context remembers:
- *
- *     function   its strings and its line
- *     location   its address in its file. Its lines take part unless the file has a build id: without one,
- *                equal addresses in equal names may be two places, such as in two releases
- *     stack      the keys of its locations, in order
- *
- * Texts are in UTF-8 before anything is made, and what then has equal ids is one row. First the rows are chosen, and
- * with them the lengths of all columns are known; then each column is made and filled. */
+ * First the rows of functions and locations are chosen (table_rows.h), so that the lengths of their
+ * columns are known. Then each column is made and filled: of samples, with which the stacks become
+ * known, of functions, locations and stacks. */
 #include "encode/arrow.h"
 #include "encode/encode.h"
+#include "encode/table_rows.h"
 
 #include "base/sum.h"
 #include "base/utf8.h"
-#include "profile/identity.h"
 #include "profile/stamp.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-/* Rows of a table: distinct ids, and what each is made of: an index in the model, or where a stack's places end. */
-typedef struct row_set {
-    pd_keymap keys;
-    size_t *of;
-    size_t of_cap;
-} row_set;
 
 /* The strings of a dictionary column, in the order of first use. */
 typedef struct dictionary {
@@ -41,149 +27,12 @@ enum { STACK = FACTS, VALUES }; /* then the values, then the labels */
 
 typedef struct table_maker {
     const pd_model *model;
-    pd_writer w; /* of what is held while the tables are made */
+    pd_table_rows rows;
+    pd_writer *w; /* that of the rows, whose failures are those of all */
     pd_arrow a;
-    pd_bytes *texts; /* of the model's strings, in UTF-8, and others behind them */
-    size_t texts_len, texts_cap;
-    pd_buffer repaired, scratch;
-    row_set functions, locations, stacks;
-    pd_key *function_keys, *location_keys; /* by id - 1 */
-    uint32_t *files;                       /* of the mappings: without the mark of a deleted file */
-    size_t function_keys_cap, location_keys_cap, files_cap;
-    size_t lines;               /* of the locations that are rows */
-    pd_buffer places;           /* int64_t: the locations of all stacks */
+    pd_buffer scratch;
     dictionary dictionaries[3]; /* of the table that is being filled */
 } table_maker;
-
-static void reserve(table_maker *t, void *list, size_t *cap, size_t len, size_t size)
-{
-    if (!t->w.status)
-        t->w.status = pd_mem_reserve(t->w.mem, list, cap, len, size, t->w.err);
-}
-
-/* ---- texts and keys ----------------------------------------------------------------------------- */
-
-/* Sets the texts. Those that are repaired are first lengths in `repaired`, which moves while it grows. */
-static void make_texts(table_maker *t)
-{
-    const pd_model *m = t->model;
-    pd_buffer one = {0};
-    reserve(t, &t->texts, &t->texts_cap, m->string_keys.len + m->mappings_len, sizeof *t->texts);
-    t->texts_len = m->string_keys.len;
-    for (uint32_t i = 0; i < t->texts_len && !t->w.status; i++) {
-        t->texts[i] = pd_model_text_of(m, i);
-        if (pd_utf8_is_valid(t->texts[i]))
-            continue;
-        t->w.status = pd_utf8_repair(t->texts[i], t->w.mem, &one, t->w.err);
-        pd_write_raw(&t->w, &t->repaired, one.ptr, one.len);
-        t->texts[i] = (pd_bytes){NULL, one.len};
-    }
-    const uint8_t *at = t->repaired.ptr;
-    for (uint32_t i = 1; i < t->texts_len && !t->w.status; i++)
-        if (!t->texts[i].ptr) {
-            t->texts[i].ptr = at;
-            at += t->texts[i].len;
-        }
-    pd_buffer_release(t->w.mem, &one);
-}
-
-/* The number of a text, which may be new. There is room. */
-static uint32_t number_of(table_maker *t, pd_bytes text)
-{
-    uint32_t known = pd_keymap_find(&t->model->string_keys, pd_key_of_bytes(text.ptr, text.len, 0));
-    if (known != PD_KEYMAP_NONE)
-        return known;
-    t->texts[t->texts_len] = text;
-    return (uint32_t)t->texts_len++;
-}
-
-/* Adds a row for this id, if there is none. Returns whether it is new. */
-static bool add_row(table_maker *t, row_set *r, pd_key id, size_t of)
-{
-    bool is_new;
-    if (!t->w.status)
-        t->w.status = PD_GROW(t->w.mem, r->of, r->keys.len + 1, t->w.err);
-    uint32_t row = pd_write_key(&t->w, &r->keys, id, &is_new);
-    if (is_new)
-        r->of[row] = of;
-    return is_new;
-}
-
-static void choose_functions(table_maker *t)
-{
-    const pd_model *m = t->model;
-    size_t len = m->function_keys.len;
-    reserve(t, &t->function_keys, &t->function_keys_cap, len, sizeof *t->function_keys);
-    for (size_t i = 0; i < len && !t->w.status; i++) {
-        const pd_model_function *f = &m->functions[i];
-        t->function_keys[i] = pd_function_key_of(
-            pd_string_key(t->texts[f->name]), pd_string_key(t->texts[f->system_name]),
-            pd_string_key(t->texts[f->filename]), f->start_line);
-        add_row(t, &t->functions, t->function_keys[i], i);
-    }
-}
-
-static pd_key function_key(const table_maker *t, uint32_t function)
-{
-    return function ? t->function_keys[function - 1] : (pd_key){0, 0};
-}
-
-static pd_place place_of(const table_maker *t, uint32_t mapping)
-{
-    const pd_model_mapping *m = mapping ? &t->model->mappings[mapping - 1] : NULL;
-    return m ? pd_place_in_file(pd_file_key(t->texts[t->files[mapping - 1]], t->texts[m->build_id]),
-                                m->start, m->file_offset)
-             : PD_NOWHERE_MAPPED;
-}
-
-static pd_key location_key(const table_maker *t, uint32_t id)
-{
-    const pd_model *m = t->model;
-    const pd_model_location *l = &m->locations[id - 1];
-    size_t first = pd_model_lines_begin(m, id);
-    bool is_by_lines = !l->address && l->lines_end > first;
-    bool has_build_id = l->mapping && m->mappings[l->mapping - 1].build_id;
-    pd_key key = is_by_lines
-                     ? pd_location_key_lines_begin(0, l->is_folded)
-                     : pd_location_key_address(place_of(t, l->mapping), l->address, l->is_folded);
-    for (size_t i = first; i < l->lines_end && (is_by_lines || !has_build_id); i++)
-        key = pd_location_key_line(key, function_key(t, m->lines[i].function), m->lines[i].line,
-                                   m->lines[i].column);
-    return key;
-}
-
-static void choose_locations(table_maker *t)
-{
-    const pd_model *m = t->model;
-    size_t len = m->location_keys.len;
-    reserve(t, &t->files, &t->files_cap, m->mappings_len, sizeof *t->files);
-    for (size_t i = 0; i < m->mappings_len && !t->w.status; i++)
-        t->files[i] = number_of(t, pd_filename_unmarked(t->texts[m->mappings[i].filename]));
-    reserve(t, &t->location_keys, &t->location_keys_cap, len, sizeof *t->location_keys);
-    for (uint32_t i = 0; i < len && !t->w.status; i++) {
-        t->location_keys[i] = location_key(t, i + 1);
-        if (add_row(t, &t->locations, t->location_keys[i], i))
-            t->lines += m->locations[i].lines_end - pd_model_lines_begin(m, i + 1);
-    }
-}
-
-/* Adds the stack, if it is new. Its id is a hash of those of its locations. Returns it. */
-static uint64_t add_stack(table_maker *t, pd_bytes stack)
-{
-    uint32_t location;
-    size_t depth = 0;
-    pd_buffer *places = &t->places;
-    uint64_t *ids = (void *)pd_write_room(&t->w, places, stack.len * sizeof *ids + 1);
-    for (; ids && pd_model_next_location(&stack, &location); depth++)
-        ids[depth] = t->location_keys[location - 1].lo;
-    pd_key key = depth ? pd_key_of_words(ids, depth, 0) : (pd_key){0, 0};
-    for (size_t i = 0; i < depth; i++)
-        ids[i] = pd_le64(ids[i]); /* pd_key_of_words has changed them to little endian */
-    size_t end = places->len + depth * sizeof *ids;
-    if (add_row(t, &t->stacks, key, end / sizeof *ids))
-        places->len = end;
-    return key.lo;
-}
 
 /* ---- columns ------------------------------------------------------------------------------------ */
 
@@ -191,10 +40,7 @@ static uint64_t add_stack(table_maker *t, pd_bytes stack)
 static void *make_column(table_maker *t, pd_arrow_at of, size_t index, const char *name,
                          const char *format, size_t rows)
 {
-    const pd_arrow_kind kind = {.name = name,
-                                .format = format,
-                                .children = format[0] == '+' ? 1 : 0,
-                                .has_dictionary = format[0] == 'i'};
+    const pd_arrow_kind kind = {.name = name, .format = format};
     return pd_arrow_make(&t->a, pd_arrow_child(of, index), &kind, rows, 0);
 }
 
@@ -202,15 +48,14 @@ static void *make_column(table_maker *t, pd_arrow_at of, size_t index, const cha
 static void *make_nullable(table_maker *t, pd_arrow_at of, size_t index, const char *name,
                            const char *format, size_t rows)
 {
-    const pd_arrow_kind kind = {
-        .name = name, .format = format, .is_nullable = true, .has_dictionary = format[0] == 'i'};
+    const pd_arrow_kind kind = {.name = name, .format = format, .is_nullable = true};
     return pd_arrow_make(&t->a, pd_arrow_child(of, index), &kind, rows, 0);
 }
 
 static pd_arrow_at make_struct(table_maker *t, pd_arrow_at at, const char *name, size_t columns,
                                size_t rows)
 {
-    const pd_arrow_kind kind = {.name = name, .format = "+s", .children = columns};
+    const pd_arrow_kind kind = {.name = name, .format = "+s", .columns = columns};
     pd_arrow_make(&t->a, at, &kind, rows, 0);
     return at;
 }
@@ -220,17 +65,17 @@ static pd_arrow_at make_table(table_maker *t, pprofdelta_table *table, size_t co
     return make_struct(t, (pd_arrow_at){&table->schema, &table->array}, "", columns, rows);
 }
 
-/* A column of text: of the strings that are in a list, at every nth number. */
+/* A column of text: of the strings that are in a list. */
 static void make_text(table_maker *t, pd_arrow_at at, const char *name, const uint32_t *strings,
                       size_t len)
 {
     const pd_arrow_kind kind = {.name = name, .format = "u"};
     size_t bytes = 0;
     for (size_t i = 0; i < len; i++)
-        bytes += t->texts[strings[i]].len;
+        bytes += t->rows.texts[strings[i]].len;
     int32_t *ends = pd_arrow_make(&t->a, at, &kind, len, bytes);
     for (size_t i = 0; ends && i < len; i++) {
-        pd_bytes text = t->texts[strings[i]];
+        pd_bytes text = t->rows.texts[strings[i]];
         ends[i + 1] = ends[i] + (int32_t)text.len;
         if (text.len)
             memcpy(pd_arrow_text(at) + ends[i], text.ptr, text.len);
@@ -239,10 +84,14 @@ static void make_text(table_maker *t, pd_arrow_at at, const char *name, const ui
 
 static void begin_dictionary(table_maker *t, dictionary *d)
 {
-    reserve(t, &d->indices, &d->indices_cap, t->texts_len, sizeof *d->indices);
-    reserve(t, &d->strings, &d->strings_cap, t->texts_len, sizeof *d->strings);
-    if (!t->w.status)
-        memset(d->indices, 0, t->texts_len * sizeof *d->indices);
+    pd_writer *w = t->w;
+    size_t len = t->rows.texts_len;
+    if (!w->status)
+        w->status = PD_RESERVE(w->mem, d->indices, len, w->err);
+    if (!w->status)
+        w->status = PD_RESERVE(w->mem, d->strings, len, w->err);
+    if (!w->status)
+        memset(d->indices, 0, len * sizeof *d->indices);
     d->len = 0;
 }
 
@@ -265,9 +114,9 @@ static void end_dictionary(table_maker *t, pd_arrow_at column, const dictionary 
 /* A column of text with the names, or the system names, of all rows. `list` has room for them. */
 static void make_names(table_maker *t, pd_arrow_at at, bool is_system, uint32_t *list)
 {
-    size_t len = t->functions.keys.len;
+    size_t len = t->rows.functions.keys.len;
     for (size_t row = 0; row < len; row++) {
-        const pd_model_function *f = &t->model->functions[t->functions.of[row]];
+        const pd_model_function *f = &t->model->functions[t->rows.functions.of[row]];
         list[row] = is_system ? f->system_name : f->name;
     }
     make_text(t, at, is_system ? "system_name" : "name", list, len);
@@ -275,20 +124,20 @@ static void make_names(table_maker *t, pd_arrow_at at, bool is_system, uint32_t 
 
 static void make_functions(table_maker *t, pprofdelta_table *table)
 {
-    size_t len = t->functions.keys.len;
+    size_t len = t->rows.functions.keys.len;
     dictionary *files = &t->dictionaries[0];
     pd_arrow_at out = make_table(t, table, 5, len);
     int64_t *id = make_column(t, out, 0, "function_id", "l", len);
     int32_t *file = make_column(t, out, 3, "file", "i", len);
     int64_t *start = make_column(t, out, 4, "start_line", "l", len);
     t->scratch.len = 0;
-    uint32_t *names = (void *)pd_write_room(&t->w, &t->scratch, len * sizeof *names + 1);
+    uint32_t *names = (void *)pd_write_room(t->w, &t->scratch, len * sizeof *names + 1);
     begin_dictionary(t, files);
-    if (t->a.status || t->w.status)
+    if (t->w->status)
         return;
     for (size_t row = 0; row < len; row++) {
-        const pd_model_function *f = &t->model->functions[t->functions.of[row]];
-        id[row] = (int64_t)t->functions.keys.keys[row].lo;
+        const pd_model_function *f = &t->model->functions[t->rows.functions.of[row]];
+        id[row] = (int64_t)t->rows.functions.keys.keys[row].lo;
         file[row] = index_of(files, f->filename);
         start[row] = f->start_line;
     }
@@ -300,16 +149,17 @@ static void make_functions(table_maker *t, pprofdelta_table *table)
 /* The last line of a location is that of its function; those before it are inlined. */
 static void make_lines(table_maker *t, pd_arrow_at list, int32_t *ends)
 {
-    pd_arrow_at out = make_struct(t, pd_arrow_child(list, 0), "item", 3, t->lines);
-    int64_t *function = make_column(t, out, 0, "function_id", "l", t->lines);
-    int64_t *number = make_column(t, out, 1, "line", "l", t->lines);
-    uint8_t *inlined = make_column(t, out, 2, "inlined", "b", t->lines);
+    pd_arrow_at out = make_struct(t, pd_arrow_child(list, 0), "item", 3, t->rows.lines);
+    int64_t *function = make_column(t, out, 0, "function_id", "l", t->rows.lines);
+    int64_t *number = make_column(t, out, 1, "line", "l", t->rows.lines);
+    uint8_t *inlined = make_column(t, out, 2, "inlined", "b", t->rows.lines);
     size_t at = 0;
-    for (size_t row = 0; row < t->locations.keys.len && !t->a.status; row++) {
-        uint32_t location = (uint32_t)t->locations.of[row] + 1;
+    for (size_t row = 0; row < t->rows.locations.keys.len && !t->w->status; row++) {
+        uint32_t location = (uint32_t)t->rows.locations.of[row] + 1;
         size_t end = t->model->locations[location - 1].lines_end;
         for (size_t i = pd_model_lines_begin(t->model, location); i < end; i++, at++) {
-            function[at] = (int64_t)function_key(t, t->model->lines[i].function).lo;
+            function[at] =
+                (int64_t)pd_table_rows_function_key(&t->rows, t->model->lines[i].function).lo;
             number[at] = t->model->lines[i].line;
             if (i + 1 < end)
                 pd_arrow_set_bit(inlined, at);
@@ -320,7 +170,7 @@ static void make_lines(table_maker *t, pd_arrow_at list, int32_t *ends)
 
 static void make_locations(table_maker *t, pprofdelta_table *table)
 {
-    size_t len = t->locations.keys.len;
+    size_t len = t->rows.locations.keys.len;
     dictionary *build_ids = &t->dictionaries[0], *files = &t->dictionaries[1];
     pd_arrow_at out = make_table(t, table, 5, len);
     int64_t *id = make_column(t, out, 0, "location_id", "l", len);
@@ -330,13 +180,13 @@ static void make_locations(table_maker *t, pprofdelta_table *table)
     int32_t *ends = make_column(t, out, 4, "lines", "+l", len);
     begin_dictionary(t, build_ids);
     begin_dictionary(t, files);
-    for (size_t row = 0; row < len && !t->a.status && !t->w.status; row++) {
-        const pd_model_location *l = &t->model->locations[t->locations.of[row]];
+    for (size_t row = 0; row < len && !t->w->status; row++) {
+        const pd_model_location *l = &t->model->locations[t->rows.locations.of[row]];
         uint32_t mapping = l->mapping;
-        id[row] = (int64_t)t->locations.keys.keys[row].lo;
+        id[row] = (int64_t)t->rows.locations.keys.keys[row].lo;
         build_id[row] = index_of(build_ids, mapping ? t->model->mappings[mapping - 1].build_id : 0);
-        file[row] = index_of(files, mapping ? t->files[mapping - 1] : 0);
-        address[row] = l->address ? l->address + place_of(t, mapping).bias : 0;
+        file[row] = index_of(files, mapping ? t->rows.files[mapping - 1] : 0);
+        address[row] = l->address ? l->address + pd_table_rows_place(&t->rows, mapping).bias : 0;
     }
     end_dictionary(t, pd_arrow_child(out, 1), build_ids);
     end_dictionary(t, pd_arrow_child(out, 2), files);
@@ -345,20 +195,20 @@ static void make_locations(table_maker *t, pprofdelta_table *table)
 
 static void make_stacks(table_maker *t, pprofdelta_table *table)
 {
-    size_t len = t->stacks.keys.len;
+    size_t len = t->rows.stacks.keys.len;
     pd_arrow_at out = make_table(t, table, 2, len);
     int64_t *id = make_column(t, out, 0, "stack_id", "l", len);
     int32_t *ends = make_column(t, out, 1, "location_ids", "+l", len);
-    int64_t *places =
-        make_column(t, pd_arrow_child(out, 1), 0, "item", "l", t->places.len / sizeof(int64_t));
-    if (t->a.status)
+    int64_t *places = make_column(t, pd_arrow_child(out, 1), 0, "item", "l",
+                                  t->rows.places.len / sizeof(int64_t));
+    if (t->w->status)
         return;
     for (size_t row = 0; row < len; row++) {
-        id[row] = (int64_t)t->stacks.keys.keys[row].lo;
-        ends[row + 1] = (int32_t)(uint32_t)t->stacks.of[row];
+        id[row] = (int64_t)t->rows.stacks.keys.keys[row].lo;
+        ends[row + 1] = (int32_t)(uint32_t)t->rows.stacks.of[row];
     }
-    if (t->places.len)
-        memcpy(places, t->places.ptr, t->places.len);
+    if (t->rows.places.len)
+        memcpy(places, t->rows.places.ptr, t->rows.places.len);
 }
 
 /* ---- samples ------------------------------------------------------------------------------------ */
@@ -410,9 +260,9 @@ static void make_target(table_maker *t, pd_arrow_at column, pd_bytes resource, u
     if (id)
         snprintf(hex, sizeof hex, "%016" PRIx64, id);
     pd_bytes text = resource.len ? resource : pd_bytes_of(hex);
-    if (!t->w.status)
-        t->w.status = pd_utf8_repair(text, t->w.mem, &t->scratch, t->w.err);
-    if (t->w.status)
+    if (!t->w->status)
+        t->w->status = pd_utf8_repair(text, t->w->mem, &t->scratch, t->w->err);
+    if (t->w->status)
         return;
     int32_t *ends =
         pd_arrow_make(&t->a, pd_arrow_child(column, 0), &kind, len, len ? t->scratch.len : 0);
@@ -452,11 +302,11 @@ static bool is_free(const pd_model *m, pd_arrow_at table, size_t type, const cha
 /* The type, "type/unit", "type/unit/2" and so on: the first that is free. In scratch; NULL on failure. */
 static const char *name_of(table_maker *t, pd_arrow_at table, size_t type)
 {
-    pd_bytes name = t->texts[t->model->types[type].type];
-    pd_bytes unit = t->texts[t->model->types[type].unit];
+    pd_bytes name = t->rows.texts[t->model->types[type].type];
+    pd_bytes unit = t->rows.texts[t->model->types[type].unit];
     size_t room = name.len + unit.len + 32;
     t->scratch.len = 0;
-    char *out = (char *)pd_write_room(&t->w, &t->scratch, room);
+    char *out = (char *)pd_write_room(t->w, &t->scratch, room);
     for (unsigned i = 0; out; i++) {
         snprintf(out, room,
                  i > 1 ? "%.*s/%.*s/%u"
@@ -521,15 +371,15 @@ static void make_values(table_maker *t, pd_arrow_at out)
     int32_t *ends = make_column(t, out, VALUES + m->types_len, "labels", "+l", len);
     pd_arrow_at list = pd_arrow_child(out, VALUES + m->types_len);
     label_columns labels = make_labels(t, list);
-    for (size_t i = 0; i < m->types_len && !t->a.status; i++) {
+    for (size_t i = 0; i < m->types_len && !t->w->status; i++) {
         const char *name = name_of(t, out, i);
         values[i] = make_column(t, out, VALUES + i, name ? name : "", "l", len);
     }
     pd_model_sample sample;
     pd_model_label label;
-    for (size_t at = m->samples_off;
-         !t->a.status && !t->w.status && pd_model_next_sample(m, &at, &sample); row++) {
-        stack[row] = (int64_t)add_stack(t, sample.stack);
+    for (size_t at = m->samples_off; !t->w->status && pd_model_next_sample(m, &at, &sample);
+         row++) {
+        stack[row] = (int64_t)pd_table_rows_stack(&t->rows, sample.stack);
         for (size_t i = 0; i < m->types_len; i++)
             values[i][row] = sample.values[i];
         while (pd_model_next_label(&sample.labels, &label))
@@ -547,42 +397,26 @@ static void make_values(table_maker *t, pd_arrow_at out)
 static void make_all(table_maker *t, pprofdelta_tables *out, pd_bytes resource,
                      const pd_model_header *h)
 {
-    make_texts(t);
-    choose_functions(t);
-    choose_locations(t);
-    if (t->w.status)
+    pd_table_rows_choose(&t->rows);
+    if (t->w->status)
         return;
     size_t types = t->model->types_len;
     pd_arrow_at samples = make_table(t, &out->samples, VALUES + types + 1, t->model->samples);
     make_facts(t, samples, resource, h);
-    if (!t->w.status && !t->a.status)
+    if (!t->w->status)
         make_values(t, samples);
-    if (t->w.status || t->a.status)
+    if (t->w->status)
         return;
     make_functions(t, &out->functions);
     make_locations(t, &out->locations);
     make_stacks(t, &out->stacks);
 }
 
-static void release_rows(row_set *r, pd_mem *mem)
-{
-    pd_keymap_release(&r->keys, mem);
-    PD_RELEASE(mem, r->of);
-}
-
 static void release(table_maker *t, pd_mem *mem)
 {
-    pd_buffer_release(mem, &t->repaired);
+    pd_table_rows_release(&t->rows, mem);
     pd_buffer_release(mem, &t->scratch);
-    pd_buffer_release(mem, &t->places);
-    release_rows(&t->functions, mem);
-    release_rows(&t->locations, mem);
-    release_rows(&t->stacks, mem);
-    PD_RELEASE(mem, t->texts);
-    PD_RELEASE(mem, t->function_keys);
-    PD_RELEASE(mem, t->location_keys);
-    PD_RELEASE(mem, t->files);
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof t->dictionaries / sizeof *t->dictionaries; i++) {
         PD_RELEASE(mem, t->dictionaries[i].indices);
         PD_RELEASE(mem, t->dictionaries[i].strings);
     }
@@ -607,18 +441,18 @@ void pd_tables_drop(pprofdelta_tables *tables)
 pprofdelta_status pd_encode_tables(pd_encoder *e, const pd_model *m, const pd_model_header *h,
                                    uint64_t *size)
 {
-    table_maker t = {.model = m, .w = m->writer, .a = {.err = m->writer.err}};
+    table_maker t = {.model = m, .rows = {.model = m, .w = m->writer}};
+    t.a.writer = t.w = &t.rows.w;
     pd_tables_drop(&e->tables);
     e->tables = (pprofdelta_tables){.size = sizeof e->tables};
     pd_mem_init(&t.a.mem, e->has_lasting_malloc ? NULL : &m->writer.mem->allocator,
                 pd_mem_left(m->writer.mem));
     make_all(&t, &e->tables, e->resource, h);
     release(&t, m->writer.mem);
-    pprofdelta_status status = t.w.status ? t.w.status : t.a.status;
-    if (status)
+    if (t.w->status)
         pd_tables_drop(&e->tables);
     *size = t.a.mem.used;
-    return status;
+    return t.w->status;
 }
 
 void pd_encoder_sums(const pd_encoder *e, size_t types, pprofdelta_sum *sums)

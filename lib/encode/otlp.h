@@ -22,11 +22,6 @@
 /* The tables: field n of the dictionary is table n - 1. */
 enum { PD_OTLP_TABLES = PD_OTLP_DICTIONARY_STACK_TABLE };
 
-/* A set of labels: the fields of a Sample with attribute indices and the link, in set_bytes. */
-typedef struct pd_otlp_set {
-    size_t off, len;
-} pd_otlp_set;
-
 /* The labels of a set, chained by key. */
 typedef struct pd_otlp_pick {
     pd_model_label label;
@@ -43,17 +38,16 @@ typedef struct pd_otlp {
     union { /* buffers[] is all of them, for release; likewise keys[] and ids[] */
         struct {
             pd_buffer tables[PD_OTLP_TABLES];
-            pd_buffer content;                      /* of the entry that is being made */
-            pd_buffer repaired;                     /* a text */
-            pd_buffer stack;                        /* location indices */
-            pd_buffer value, list, message, member; /* parts of an attribute that is being made */
-            pd_buffer set_bytes;
+            pd_buffer samples[PPROFDELTA_MAX_TYPES];
+            pd_buffer list;     /* attribute indices */
+            pd_buffer fields;   /* of a Sample, before its values */
+            pd_buffer repaired; /* a text */
+            pd_buffer
+                set_bytes; /* sets of labels: the fields of a Sample with attributes and the link */
             pd_buffer common; /* what all Profiles have, but for their attributes */
             pd_buffer common_list;
-            pd_buffer head; /* a Profile without its samples; the scope */
-            pd_buffer samples[PPROFDELTA_MAX_TYPES];
         };
-        pd_buffer buffers[PD_OTLP_TABLES + 11 + PPROFDELTA_MAX_TYPES];
+        pd_buffer buffers[PD_OTLP_TABLES + PPROFDELTA_MAX_TYPES + 6];
     };
     union {
         struct {
@@ -61,21 +55,31 @@ typedef struct pd_otlp {
         };
         pd_keymap keys[PD_OTLP_TABLES + 2];
     };
-    uint32_t *strings, *functions, *mappings,
-        *locations; /* indices by id; 0: not known yet, or entry 0 */
-    size_t strings_cap, functions_cap, mappings_cap, locations_cap;
-    bool is_same; /* every location has its id as its index */
-    pd_otlp_set *set_list;
+    union { /* indices by id; 0: not known yet, or entry 0 */
+        struct {
+            uint32_t *strings, *functions, *mappings, *locations;
+        };
+        uint32_t *ids[4];
+    };
+    size_t ids_caps[4];
+    bool is_same;     /* every location has its id as its index */
+    size_t *set_ends; /* in set_bytes; a set begins where the one before ends */
     pd_otlp_pick *picks;
-    size_t set_list_cap, picks_cap, picks_len;
+    size_t set_ends_cap, picks_cap, picks_len;
     size_t cursors[PD_OWNERS]; /* in the lists of owned attributes */
 } pd_otlp;
 
-/* The index of an entry of a table, which is added if it is new. Empty content: 0. The key is that of the content. */
-uint32_t pd_otlp_entry(pd_otlp *o, uint32_t field, pd_bytes content, pd_key key);
+/* An entry of the table with this field of the dictionary. It is appended to `out`, while entries may
+ * be added to other tables. pd_otlp_entry_end returns its index: that of an equal entry, if there is
+ * one; 0, if nothing was appended. */
+typedef struct pd_otlp_entry {
+    uint32_t field;
+    pd_buffer *out;
+    size_t from, value; /* offsets of the entry; of the value of an attribute */
+} pd_otlp_entry;
 
-/* The same for o->content, which is emptied. */
-uint32_t pd_otlp_entry_made(pd_otlp *o, uint32_t field);
+pd_otlp_entry pd_otlp_entry_begin(pd_otlp *o, uint32_t field);
+uint32_t pd_otlp_entry_end(pd_otlp *o, const pd_otlp_entry *entry);
 
 /* A string of the model in UTF-8, valid until the next call, and its index in the string table; the index of
  * another text. */
@@ -94,12 +98,14 @@ pd_bytes pd_otlp_name(const pd_model *model, pd_bytes resource);
 void pd_otlp_put_text(pd_writer *w, pd_buffer *buffer, pd_bytes text);
 void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number);
 
-/* Appends a KeyValue, as a field with this number. *value is its value, and is emptied; `message` is used. */
+/* Appends a KeyValue with a string, as a field with this number. */
 void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
-                      pd_buffer *value, pd_buffer *message);
+                      pd_bytes value);
 
-/* The index of the attribute with the value in o->value, which is emptied. key and unit are indices of strings. */
-uint32_t pd_otlp_attribute(pd_otlp *o, uint32_t key, uint32_t unit);
+/* An attribute begins with its key; then its value is appended; then it ends with its unit. key and
+ * unit are indices of strings. */
+pd_otlp_entry pd_otlp_attribute_begin(pd_otlp *o, uint32_t key);
+uint32_t pd_otlp_attribute_end(pd_otlp *o, const pd_otlp_entry *entry, uint32_t unit);
 
 /* The same for `true`, and for a string. */
 uint32_t pd_otlp_true(pd_otlp *o, const char *key);

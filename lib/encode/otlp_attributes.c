@@ -9,7 +9,7 @@
 
 void pd_otlp_put_text(pd_writer *w, pd_buffer *buffer, pd_bytes text)
 {
-    pd_write_bytes(w, buffer, PD_OTLP_ANY_VALUE_STRING_VALUE, text.ptr, text.len);
+    pd_write_bytes(w, buffer, PD_OTLP_ANY_VALUE_STRING_VALUE, text);
 }
 
 void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number)
@@ -18,51 +18,57 @@ void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number)
 }
 
 void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
-                      pd_buffer *value, pd_buffer *message)
+                      pd_bytes value)
 {
-    message->len = 0;
-    pd_write_bytes(w, message, PD_OTLP_KEY_VALUE_KEY, key.ptr, key.len);
-    pd_write_part(w, message, PD_OTLP_KEY_VALUE_VALUE, value);
-    pd_write_part(w, buffer, number, message);
+    size_t from = buffer->len;
+    pd_write_bytes(w, buffer, PD_OTLP_KEY_VALUE_KEY, key);
+    size_t from_value = buffer->len;
+    pd_otlp_put_text(w, buffer, value);
+    pd_write_wrap(w, buffer, from_value, PD_OTLP_KEY_VALUE_VALUE);
+    pd_write_wrap(w, buffer, from, number);
 }
 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
-uint32_t pd_otlp_attribute(pd_otlp *o, uint32_t key, uint32_t unit)
+pd_otlp_entry pd_otlp_attribute_begin(pd_otlp *o, uint32_t key)
 {
-    pd_buffer *whole = &o->message;
-    whole->len = 0;
-    pd_write_varint(&o->writer, whole, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, key);
-    pd_write_part(&o->writer, whole, PD_OTLP_ATTRIBUTE_VALUE, &o->value);
-    pd_write_varint(&o->writer, whole, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, unit);
-    pd_bytes content = {whole->ptr, whole->len};
-    whole->len = 0;
-    if (!content.ptr || o->writer.status)
-        return 0;
-    return pd_otlp_entry(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, content,
-                         pd_key_of_bytes(content.ptr, content.len, 0));
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE);
+    pd_write_varint(&o->writer, e.out, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, key);
+    e.value = e.out->len;
+    return e;
+}
+
+uint32_t pd_otlp_attribute_end(pd_otlp *o, const pd_otlp_entry *e, uint32_t unit)
+{
+    pd_write_wrap(&o->writer, e->out, e->value, PD_OTLP_ATTRIBUTE_VALUE);
+    pd_write_varint(&o->writer, e->out, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, unit);
+    return pd_otlp_entry_end(o, e);
 }
 
 uint32_t pd_otlp_true(pd_otlp *o, const char *key)
 {
-    pd_write_varint_always(&o->writer, &o->value, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
-    return pd_otlp_attribute(o, pd_otlp_literal(o, key), 0);
+    pd_otlp_entry a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
+    pd_write_varint_always(&o->writer, a.out, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
+    return pd_otlp_attribute_end(o, &a, 0);
 }
 
 uint32_t pd_otlp_text_attribute(pd_otlp *o, const char *key, uint32_t string)
 {
-    pd_otlp_put_text(&o->writer, &o->value, pd_otlp_text(o, string));
-    return pd_otlp_attribute(o, pd_otlp_literal(o, key), 0);
+    pd_otlp_entry a = pd_otlp_attribute_begin(o, pd_otlp_literal(o, key));
+    pd_otlp_put_text(&o->writer, a.out, pd_otlp_text(o, string));
+    return pd_otlp_attribute_end(o, &a, 0);
 }
 
 static uint32_t owned_attribute(pd_otlp *o, uint32_t attribute)
 {
-    const pd_model_attribute *a = &o->model->attributes[attribute - 1];
-    uint32_t key = pd_otlp_string(o, a->key);
-    pd_write_raw(&o->writer, &o->value, o->model->attribute_values.ptr + a->off, a->len);
-    if (!a->len && o->format != PPROFDELTA_OTLP_PLAIN) /* Parca refuses what has no value */
-        pd_otlp_put_text(&o->writer, &o->value, pd_bytes_of(""));
-    return pd_otlp_attribute(o, key, pd_otlp_string(o, a->unit));
+    const pd_model_attribute *owned = &o->model->attributes[attribute - 1];
+    uint32_t key = pd_otlp_string(o, owned->key), unit = pd_otlp_string(o, owned->unit);
+    pd_otlp_entry a = pd_otlp_attribute_begin(o, key);
+    pd_write_raw(&o->writer, a.out,
+                 (pd_bytes){o->model->attribute_values.ptr + owned->off, owned->len});
+    if (!owned->len && o->format != PPROFDELTA_OTLP_PLAIN) /* Parca refuses what has no value */
+        pd_otlp_put_text(&o->writer, a.out, pd_bytes_of(""));
+    return pd_otlp_attribute_end(o, &a, unit);
 }
 
 bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_t owner)
@@ -84,27 +90,29 @@ bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_
 /* ---- labels ------------------------------------------------------------------------------------- */
 
 /* The value of a number whose unit is not that of its attribute, or of which a receiver must not make a series. */
-static void put_measure(pd_otlp *o, const pd_model_label *l)
+static void put_measure(pd_otlp *o, pd_buffer *out, const pd_model_label *l)
 {
     pd_writer *w = &o->writer;
-    pd_buffer pairs = {0};
-    const uint32_t members = PD_OTLP_KEY_VALUE_LIST_VALUES;
-    pd_otlp_put_number(w, &o->member, l->num);
-    pd_otlp_put_pair(w, &pairs, members, pd_bytes_of("value"), &o->member, &o->message);
-    pd_otlp_put_text(w, &o->member, pd_otlp_text(o, l->num_unit));
-    pd_otlp_put_pair(w, &pairs, members, pd_bytes_of("unit"), &o->member, &o->message);
-    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_KVLIST_VALUE, &pairs);
-    pd_buffer_release(w->mem, &pairs);
+    size_t from = out->len;
+    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of("value"));
+    size_t value = out->len;
+    pd_otlp_put_number(w, out, l->num);
+    pd_write_wrap(w, out, value, PD_OTLP_KEY_VALUE_VALUE);
+    pd_write_wrap(w, out, from, PD_OTLP_KEY_VALUE_LIST_VALUES);
+    pd_otlp_put_pair(w, out, PD_OTLP_KEY_VALUE_LIST_VALUES, pd_bytes_of("unit"),
+                     pd_otlp_text(o, l->num_unit));
+    pd_write_wrap(w, out, from, PD_OTLP_ANY_VALUE_KVLIST_VALUE);
 }
 
-static void put_label(pd_otlp *o, const pd_model_label *l, uint32_t unit, bool is_array)
+static void put_label(pd_otlp *o, pd_buffer *out, const pd_model_label *l, uint32_t unit,
+                      bool is_array)
 {
     if (l->str)
-        pd_otlp_put_text(&o->writer, &o->value, pd_otlp_text(o, l->str));
+        pd_otlp_put_text(&o->writer, out, pd_otlp_text(o, l->str));
     else if (l->num_unit == unit && (is_array || o->format == PPROFDELTA_OTLP_PLAIN))
-        pd_otlp_put_number(&o->writer, &o->value, l->num);
+        pd_otlp_put_number(&o->writer, out, l->num);
     else
-        put_measure(o, l);
+        put_measure(o, out, l);
 }
 
 /* The unit of the first number among the labels from this one on. */
@@ -120,17 +128,19 @@ static uint32_t unit_from(const pd_otlp *o, uint32_t label)
 static uint32_t attribute_of(pd_otlp *o, uint32_t first)
 {
     pd_writer *w = &o->writer;
-    uint32_t unit = unit_from(o, first);
+    uint32_t unit = unit_from(o, first), key = pd_otlp_string(o, o->picks[first].label.key);
+    uint32_t unit_index = pd_otlp_string(o, unit);
     bool is_array = o->picks[first].next != NONE;
+    pd_otlp_entry a = pd_otlp_attribute_begin(o, key);
     for (uint32_t at = first; at != NONE; at = o->picks[at].next) {
-        put_label(o, &o->picks[at].label, unit, is_array);
+        size_t element = a.out->len;
+        put_label(o, a.out, &o->picks[at].label, unit, is_array);
         if (is_array)
-            pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+            pd_write_wrap(w, a.out, element, PD_OTLP_ARRAY_VALUE_VALUES);
     }
     if (is_array)
-        pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
-    uint32_t key = pd_otlp_string(o, o->picks[first].label.key);
-    return pd_otlp_attribute(o, key, pd_otlp_string(o, unit));
+        pd_write_wrap(w, a.out, a.value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    return pd_otlp_attribute_end(o, &a, unit_index);
 }
 
 /* The bytes of an id of a link in hexadecimal. Returns false if the text is none. */
@@ -146,8 +156,8 @@ static bool read_hex(pd_bytes text, uint8_t *id, size_t size)
     return text.len == 2 * size;
 }
 
-/* Moves an id of a link from the labels to the link in o->content: the last label with this key. */
-static void take_id(pd_otlp *o, const char *name, uint32_t field, size_t size)
+/* Moves an id of a link from the labels to the link: the last label with this key. */
+static void take_id(pd_otlp *o, pd_buffer *link, const char *name, uint32_t field, size_t size)
 {
     enum { MOST = 16 };
     uint8_t id[MOST] = {0};
@@ -157,7 +167,7 @@ static void take_id(pd_otlp *o, const char *name, uint32_t field, size_t size)
         n--;
     if (!n || !read_hex(pd_otlp_text(o, o->picks[n - 1].label.str), id, size))
         return;
-    pd_write_bytes(&o->writer, &o->content, field, id, size);
+    pd_write_bytes(&o->writer, link, field, (pd_bytes){id, size});
     memmove(&o->picks[n - 1], &o->picks[n], (o->picks_len-- - n) * sizeof *o->picks);
 }
 
@@ -165,9 +175,10 @@ static void take_id(pd_otlp *o, const char *name, uint32_t field, size_t size)
 static uint32_t take_link(pd_otlp *o)
 {
     enum { TRACE = 16, SPAN = 8 };
-    take_id(o, "trace_id", PD_OTLP_LINK_TRACE_ID, TRACE);
-    take_id(o, "span_id", PD_OTLP_LINK_SPAN_ID, SPAN);
-    return pd_otlp_entry_made(o, PD_OTLP_DICTIONARY_LINK_TABLE);
+    pd_otlp_entry e = pd_otlp_entry_begin(o, PD_OTLP_DICTIONARY_LINK_TABLE);
+    take_id(o, e.out, "trace_id", PD_OTLP_LINK_TRACE_ID, TRACE);
+    take_id(o, e.out, "span_id", PD_OTLP_LINK_SPAN_ID, SPAN);
+    return pd_otlp_entry_end(o, &e);
 }
 
 static void read_labels(pd_otlp *o, pd_bytes labels)
@@ -203,40 +214,40 @@ static void chain_labels(pd_otlp *o)
     }
 }
 
-/* Appends the fields of the set to set_bytes. `own` is attributes besides, and is emptied. */
-static pd_otlp_set make_set(pd_otlp *o, pd_bytes labels, pd_buffer *own)
+/* Appends the fields of the set to set_bytes. It has the attributes in o->list, too, which is emptied. */
+static void make_set(pd_otlp *o, pd_bytes labels)
 {
     pd_writer *w = &o->writer;
-    pd_otlp_set set = {.off = o->set_bytes.len};
     read_labels(o, labels);
     uint32_t link = o->origin && !w->status ? take_link(o) : 0;
     chain_labels(o);
     for (uint32_t key = 0; key < o->label_keys.len && !w->status; key++)
-        pd_write_element(w, own, attribute_of(o, o->picks[key].first));
-    if (own->len)
-        pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, own);
+        pd_write_element(w, &o->list, attribute_of(o, o->picks[key].first));
+    if (o->list.len)
+        pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &o->list);
     pd_write_varint(w, &o->set_bytes, PD_OTLP_SAMPLE_LINK_INDEX, link);
-    set.len = o->set_bytes.len - set.off;
-    return set;
 }
 
 pd_bytes pd_otlp_labels(pd_otlp *o, uint64_t sample, pd_bytes labels)
 {
     pd_writer *w = &o->writer;
-    bool is_new, has_own = pd_otlp_put_owned(o, &o->head, PD_OWNER_SAMPLE, sample);
+    bool is_new, has_own = pd_otlp_put_owned(o, &o->list, PD_OWNER_SAMPLE, sample);
     if (!labels.len && !has_own)
         return (pd_bytes){0};
     if (!w->status)
-        w->status = PD_GROW(w->mem, o->set_list, o->sets.len + 1, w->err);
-    pd_key own = has_own ? pd_key_of_bytes(o->head.ptr, o->head.len, 0) : (pd_key){0, 0};
+        w->status = PD_GROW(w->mem, o->set_ends, o->sets.len + 1, w->err);
+    pd_key own = has_own ? pd_key_of_bytes(o->list.ptr, o->list.len, 0) : (pd_key){0, 0};
     pd_key content = pd_key_of_bytes(labels.ptr, labels.len, own.lo);
     uint32_t number = pd_write_key(w, &o->sets, content, &is_new);
-    if (is_new)
-        o->set_list[number] = make_set(o, labels, &o->head);
-    o->head.len = 0;
+    if (is_new) {
+        make_set(o, labels);
+        o->set_ends[number] = o->set_bytes.len;
+    }
+    o->list.len = 0;
     if (w->status)
         return (pd_bytes){0};
-    return (pd_bytes){o->set_bytes.ptr + o->set_list[number].off, o->set_list[number].len};
+    size_t from = number ? o->set_ends[number - 1] : 0;
+    return (pd_bytes){o->set_bytes.ptr + from, o->set_ends[number] - from};
 }
 
 /* ---- build ids ---------------------------------------------------------------------------------- */

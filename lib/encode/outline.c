@@ -32,7 +32,7 @@ pprofdelta_status pd_outline_set(pd_outline *outline, pd_mem *mem,
         status = pd_encode_resource(o->format, o->resource, o->resource_len, mem,
                                     &outline->resource, err);
     outline->encoder.format = o->format;
-    outline->encoder.resource = (pd_bytes){outline->resource.ptr, outline->resource.len};
+    outline->encoder.resource = pd_buffer_bytes(&outline->resource);
     return status;
 }
 

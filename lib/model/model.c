@@ -300,7 +300,7 @@ uint32_t pd_model_attribute_of(pd_model *m, uint32_t key, uint32_t unit, pd_byte
         pd_write_key(&m->writer, &m->attribute_keys, pd_key_of_words(words, 4, 0), &is_new);
     if (is_new) {
         m->attributes[number] = (pd_model_attribute){key, unit, m->attribute_values.len, value.len};
-        pd_write_raw(&m->writer, &m->attribute_values, value.ptr, value.len);
+        pd_write_raw(&m->writer, &m->attribute_values, value);
     }
     return m->writer.status ? 0 : number + 1;
 }

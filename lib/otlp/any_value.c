@@ -15,30 +15,22 @@ typedef union any_value {
     uint64_t number;
 } any_value;
 
-static const pd_field_row any_value_fields[] = {
-    [1] = {.kind = PD_REQUEST_TEXT}, [2] = {.kind = PD_FIELD_NUMBER},
-    [3] = {.kind = PD_FIELD_NUMBER}, [4] = {.kind = PD_FIELD_FIXED64},
-    [5] = {.kind = PD_FIELD_PART},   [6] = {.kind = PD_FIELD_PART},
-    [7] = {.kind = PD_FIELD_PART},   [8] = {.kind = STRING_INDEX},
-};
+const pd_rows pd_any_value_rows =
+    PD_ROWS(NULL, [1] = {.kind = PD_REQUEST_TEXT}, [2] = {.kind = PD_FIELD_NUMBER},
+            [3] = {.kind = PD_FIELD_NUMBER}, [4] = {.kind = PD_FIELD_FIXED64},
+            [5] = {.kind = PD_FIELD_PART}, [6] = {.kind = PD_FIELD_PART},
+            [7] = {.kind = PD_FIELD_PART}, [8] = {.kind = STRING_INDEX});
 
-static const pd_field_row array_fields[] = {
-    [1] = {.kind = PD_FIELD_PART},
-};
+static const pd_rows array_rows = PD_ROWS(NULL, [1] = {.kind = PD_FIELD_PART});
 
 typedef struct key_value {
     pd_bytes key;
     uint64_t index;
 } key_value;
 
-static const pd_field_row key_value_fields[] = {
-    [1] = {.kind = PD_REQUEST_TEXT, .at = offsetof(key_value, key)},
-    [2] = {.kind = PD_FIELD_PART},
-    [3] = {.kind = STRING_INDEX, .at = offsetof(key_value, index)},
-};
-
-const pd_rows pd_any_value_rows = PD_ROWS(NULL, any_value_fields);
-const pd_rows pd_key_value_rows = PD_ROWS(NULL, key_value_fields);
+const pd_rows pd_key_value_rows = PD_ROWS(
+    NULL, [1] = {.kind = PD_REQUEST_TEXT, .at = offsetof(key_value, key)},
+    [2] = {.kind = PD_FIELD_PART}, [3] = {.kind = STRING_INDEX, .at = offsetof(key_value, index)});
 
 /* ---- the walk ----------------------------------------------------------------------------- */
 
@@ -50,21 +42,15 @@ static size_t len_of(const pd_buffer *out)
 /* Makes a field of what is in *out, if there is one, from this offset on. */
 static void wrap_copy(pd_request *r, pd_buffer *out, size_t from, uint32_t number)
 {
-    uint8_t intro[2 * PD_VARINT_MAX], *end = pd_varint_encode(intro, number << 3 | PD_WIRE_BYTES);
-    size_t len = len_of(out) - from;
-    size_t size = (size_t)(pd_varint_encode(end, len) - intro);
-    if (!out || !pd_write_room(&r->parse.writer, out, size))
-        return;
-    memmove(out->ptr + from + size, out->ptr + from, len);
-    memcpy(out->ptr + from, intro, size);
-    out->len += size;
+    if (out)
+        pd_write_wrap(&r->parse.writer, out, from, number);
 }
 
 static void copy_text(pd_request *r, pd_buffer *out, uint32_t number, pd_bytes text)
 {
     pd_request_spend(r, text.len);
     if (!r->parse.status)
-        pd_write_bytes(&r->parse.writer, out, number, text.ptr, text.len);
+        pd_write_bytes(&r->parse.writer, out, number, text);
 }
 
 static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
@@ -82,12 +68,12 @@ static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
 /* A KeyValue. The keys are compared by the hash of their text. */
 static void check_key_value(pd_request *r, const char *name, const pd_field *field, pd_keymap *keys)
 {
-    const pd_rows rows = PD_ROWS(name, key_value_fields);
+    const pd_rows rows = pd_rows_named(&pd_key_value_rows, name);
     const pd_dictionary *d = &r->dictionary;
     key_value pair = {{NULL, 0}, 0};
     pd_message message = {pd_parse_body(&r->parse, name, field), &rows, &pair};
     pd_field f;
-    for (size_t values = 0; pd_request_next(r, &message, &f); values++) {
+    for (size_t values = 0; pd_message_next(&r->parse, &message, &f); values++) {
         if (values)
             PD_REQUEST_FAIL(r, name, f.start, "an attribute with two values");
         pd_any_value_walk(r, name, pd_parse_body(&r->parse, name, &f), NULL);
@@ -128,13 +114,13 @@ void pd_key_values_walk(pd_request *r, const char *name, pd_reader message, uint
         else
             check_key_value(r, name, &f, &keys);
     pd_parse_end(&r->parse, name, &message);
-    r->listed += r->depth ? 0 : keys.len;
+    r->facts.listed += r->depth ? 0 : keys.len;
     pd_keymap_release(&keys, r->parse.mem);
 }
 
 static void walk_array(pd_request *r, const char *name, pd_reader array, pd_buffer *out)
 {
-    const pd_rows rows = PD_ROWS(name, array_fields);
+    const pd_rows rows = pd_rows_named(&array_rows, name);
     pd_message message = {array, &rows, NULL};
     pd_field f;
     while (pd_message_next(&r->parse, &message, &f)) {
@@ -146,7 +132,7 @@ static void walk_array(pd_request *r, const char *name, pd_reader array, pd_buff
 
 pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_buffer *out)
 {
-    const pd_rows rows = PD_ROWS(name, any_value_fields);
+    const pd_rows rows = pd_rows_named(&pd_any_value_rows, name);
     any_value read;
     pd_bytes known = {NULL, 0};
     size_t from = len_of(out);
@@ -161,7 +147,7 @@ pd_bytes pd_any_value_walk(pd_request *r, const char *name, pd_reader value, pd_
         if (is_known)
             known = (pd_bytes){f.start, (size_t)(value.end - f.start)};
         pd_reader list = f.body;
-        if (!out && !pd_request_field(r, &rows, &f, &read)) /* what is copied was checked */
+        if (!out && !pd_field_read(&r->parse, &rows, &f, &read)) /* what is copied was checked */
             list = pd_parse_body(&r->parse, name, &f);
         bool is_array = f.number == PD_OTLP_ANY_VALUE_ARRAY_VALUE;
         if (is_array)
@@ -266,7 +252,7 @@ static uint32_t string_in(pd_request *r, const pd_field *f)
 {
     if (f->number == PD_OTLP_ANY_VALUE_STRING_VALUE)
         return pd_request_number(r, pd_reader_bytes(f->body));
-    return f->value ? r->dictionary.strings[f->value] : 0;
+    return r->dictionary.strings[f->value];
 }
 
 void pd_any_value_strings(pd_request *r, pd_bytes value,
@@ -289,8 +275,9 @@ void pd_any_value_strings(pd_request *r, pd_bytes value,
 void pd_request_label(pd_request *r, uint64_t key, uint64_t str, int64_t num, uint64_t num_unit)
 {
     r->labels_made++;
-    PD_WRITE_VARINTS(&r->parse.writer, &r->inner, PD_LABEL_KEY, key, str, (uint64_t)num, num_unit);
-    pd_write_part(&r->parse.writer, &r->part, PD_SAMPLE_LABEL, &r->inner);
+    size_t from = r->part.len;
+    PD_WRITE_VARINTS(&r->parse.writer, &r->part, PD_LABEL_KEY, key, str, (uint64_t)num, num_unit);
+    pd_write_wrap(&r->parse.writer, &r->part, from, PD_SAMPLE_LABEL);
 }
 
 /* The shortest decimal that is read back as the same double. The point does not depend on the
@@ -319,7 +306,7 @@ uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
     if (!p)
         return 0;
     pd_write_done(&r->text, p + pd_bytes_hex(bytes, (char *)p));
-    return pd_request_number(r, (pd_bytes){r->text.ptr, r->text.len});
+    return pd_request_number(r, pd_buffer_bytes(&r->text));
 }
 
 static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit);
@@ -392,12 +379,12 @@ void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reade
     pd_buffer name = {NULL, 0, 0};
     pd_field f;
     pd_request_spend(r, prefix.len);
-    pd_write_raw(&r->parse.writer, &name, prefix.ptr, prefix.len);
-    pd_write_raw(&r->parse.writer, &name, (const uint8_t *)".", 1);
+    pd_write_raw(&r->parse.writer, &name, prefix);
+    pd_write_raw(&r->parse.writer, &name, pd_bytes_of("."));
     while (!r->parse.status && pd_reader_find(&message, number, &f)) {
         pd_key_value member = pd_key_value_of(r, f.body);
         name.len = prefix.len + 1;
-        pd_write_raw(&r->parse.writer, &name, member.key.ptr, member.key.len);
+        pd_write_raw(&r->parse.writer, &name, member.key);
         pd_request_spend(r, name.len);
         pd_bytes whole = {name.ptr, name.len};
         pd_any_value_label(r, whole, pd_request_number(r, whole), unit, member.value);

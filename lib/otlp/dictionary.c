@@ -13,69 +13,54 @@
 #define STRING       PD_REQUEST_STRING
 #define INDEX(table) (PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_##table##_TABLE)
 
-static const pd_field_row dictionary_fields[] = {
-    [1] = {PD_FIELD_PART, 0, "mapping_table"},  [2] = {PD_FIELD_PART, 0, "location_table"},
-    [3] = {PD_FIELD_PART, 0, "function_table"}, [4] = {PD_FIELD_PART, 0, "link_table"},
-    [5] = {PD_FIELD_PART, 0, "string_table"},   [6] = {PD_FIELD_PART, 0, "attribute_table"},
-    [7] = {PD_FIELD_PART, 0, "stack_table"},
-};
+const pd_rows pd_request_dictionary_rows =
+    PD_ROWS("dictionary", [1] = {PD_FIELD_PART, 0, "mapping_table"},
+            [2] = {PD_FIELD_PART, 0, "location_table"}, [3] = {PD_FIELD_PART, 0, "function_table"},
+            [4] = {PD_FIELD_PART, 0, "link_table"}, [5] = {PD_FIELD_PART, 0, "string_table"},
+            [6] = {PD_FIELD_PART, 0, "attribute_table"}, [7] = {PD_FIELD_PART, 0, "stack_table"});
 
-static const pd_field_row attribute_fields[] = {
+const pd_rows pd_request_attribute_rows = PD_ROWS(
+    "attribute_table",
     [1] = {INDEX(STRING), offsetof(pd_request_attribute, key_at), "attribute_table.key_strindex"},
     [2] = {PD_FIELD_PART, 0, "attribute_table.value"},
-    [3] = {INDEX(STRING), offsetof(pd_request_attribute, unit_at), "attribute_table.unit_strindex"},
-};
+    [3] = {INDEX(STRING), offsetof(pd_request_attribute, unit_at),
+           "attribute_table.unit_strindex"});
 
 /* The next four are read into arrays of numbers, in the order of the fields that pprof has for them. */
 #define NTH(n) ((n) * sizeof(uint64_t))
 
 enum { MAPPING_NUMBERS = 4, FUNCTION_NUMBERS = 4, LOCATION_NUMBERS = 2, LINE_NUMBERS = 3 };
 
-static const pd_field_row mapping_fields[] = {
-    [1] = {PD_FIELD_NUMBER, NTH(0), "mapping_table.memory_start"},
-    [2] = {PD_FIELD_NUMBER, NTH(1), "mapping_table.memory_limit"},
-    [3] = {PD_FIELD_NUMBER, NTH(2), "mapping_table.file_offset"},
-    [4] = {STRING, NTH(3), "mapping_table.filename_strindex"},
-    [5] = {PD_FIELD_LIST, 0, "mapping_table.attribute_indices"},
-};
+const pd_rows pd_request_mapping_rows =
+    PD_ROWS("mapping_table", [1] = {PD_FIELD_NUMBER, NTH(0), "mapping_table.memory_start"},
+            [2] = {PD_FIELD_NUMBER, NTH(1), "mapping_table.memory_limit"},
+            [3] = {PD_FIELD_NUMBER, NTH(2), "mapping_table.file_offset"},
+            [4] = {STRING, NTH(3), "mapping_table.filename_strindex"},
+            [5] = {PD_FIELD_LIST, 0, "mapping_table.attribute_indices"});
 
-static const pd_field_row function_fields[] = {
-    [1] = {STRING, NTH(0), "function_table.name_strindex"},
-    [2] = {STRING, NTH(1), "function_table.system_name_strindex"},
-    [3] = {STRING, NTH(2), "function_table.filename_strindex"},
-    [4] = {PD_FIELD_NUMBER, NTH(3), "function_table.start_line"},
-};
+const pd_rows pd_request_function_rows =
+    PD_ROWS("function_table", [1] = {STRING, NTH(0), "function_table.name_strindex"},
+            [2] = {STRING, NTH(1), "function_table.system_name_strindex"},
+            [3] = {STRING, NTH(2), "function_table.filename_strindex"},
+            [4] = {PD_FIELD_NUMBER, NTH(3), "function_table.start_line"});
 
-static const pd_field_row location_fields[] = {
-    [1] = {INDEX(MAPPING), NTH(0), "location_table.mapping_index"},
-    [2] = {PD_FIELD_NUMBER, NTH(1), "location_table.address"},
-    [3] = {PD_FIELD_PART, 0, "location_table.lines"},
-    [4] = {PD_FIELD_LIST, 0, "location_table.attribute_indices"},
-};
+const pd_rows pd_request_location_rows =
+    PD_ROWS("location_table", [1] = {INDEX(MAPPING), NTH(0), "location_table.mapping_index"},
+            [2] = {PD_FIELD_NUMBER, NTH(1), "location_table.address"},
+            [3] = {PD_FIELD_PART, 0, "location_table.lines"},
+            [4] = {PD_FIELD_LIST, 0, "location_table.attribute_indices"});
 
-static const pd_field_row line_fields[] = {
-    [1] = {INDEX(FUNCTION), NTH(0), "location_table.lines.function_index"},
+const pd_rows pd_request_line_rows = PD_ROWS(
+    "location_table.lines", [1] = {INDEX(FUNCTION), NTH(0), "location_table.lines.function_index"},
     [2] = {PD_FIELD_NUMBER, NTH(1), "location_table.lines.line"},
-    [3] = {PD_FIELD_NUMBER, NTH(2), "location_table.lines.column"},
-};
+    [3] = {PD_FIELD_NUMBER, NTH(2), "location_table.lines.column"});
 
-static const pd_field_row link_fields[] = {
-    [1] = {PD_FIELD_PART, 0, "link_table.trace_id"},
-    [2] = {PD_FIELD_PART, 0, "link_table.span_id"},
-};
+const pd_rows pd_request_link_rows =
+    PD_ROWS("link_table", [1] = {PD_FIELD_PART, 0, "link_table.trace_id"},
+            [2] = {PD_FIELD_PART, 0, "link_table.span_id"});
 
-static const pd_field_row stack_fields[] = {
-    [1] = {PD_FIELD_LIST, 0, "stack_table.location_indices"},
-};
-
-const pd_rows pd_request_dictionary_rows = PD_ROWS("dictionary", dictionary_fields);
-const pd_rows pd_request_attribute_rows = PD_ROWS("attribute_table", attribute_fields);
-const pd_rows pd_request_mapping_rows = PD_ROWS("mapping_table", mapping_fields);
-const pd_rows pd_request_function_rows = PD_ROWS("function_table", function_fields);
-const pd_rows pd_request_location_rows = PD_ROWS("location_table", location_fields);
-const pd_rows pd_request_line_rows = PD_ROWS("location_table.lines", line_fields);
-const pd_rows pd_request_link_rows = PD_ROWS("link_table", link_fields);
-const pd_rows pd_request_stack_rows = PD_ROWS("stack_table", stack_fields);
+const pd_rows pd_request_stack_rows =
+    PD_ROWS("stack_table", [1] = {PD_FIELD_LIST, 0, "stack_table.location_indices"});
 
 static const char *table_name(unsigned table)
 {
@@ -123,7 +108,7 @@ uint32_t pd_request_number(pd_request *r, pd_bytes text)
     pd_key key = pd_key_of_bytes(text.ptr, text.len, 0);
     uint32_t number = pd_write_key(&r->parse.writer, &r->dictionary.numbers, key, &is_new);
     if (is_new)
-        pd_write_bytes(&r->parse.writer, &r->profile, PD_PROFILE_STRING_TABLE, text.ptr, text.len);
+        pd_write_bytes(&r->parse.writer, &r->profile, PD_PROFILE_STRING_TABLE, text);
     return number;
 }
 
@@ -140,51 +125,24 @@ static void check_text(pd_request *r, const char *name, pd_bytes text, const uin
         PD_REQUEST_FAIL(r, name, at, "a string that is not UTF-8");
 }
 
-/* The number of the entry `index` of string_table. */
-static uint32_t string_of(const pd_request *r, uint64_t index)
-{
-    return index ? r->dictionary.strings[index] : 0;
-}
-
 static uint32_t read_index(pd_request *r, const char *name, const pd_field *f, unsigned table)
 {
     return check_index(r, name, f->start, pd_parse_number(&r->parse, name, f), table);
 }
 
-bool pd_request_field(pd_request *r, const pd_rows *rows, const pd_field *f, void *out)
+void pd_request_field(pd_parse *parse, unsigned kind, const char *name, const pd_field *f, void *to)
 {
-    const pd_field_row *row = pd_row_of(rows, f->number);
-    const char *name = row->name ? row->name : rows->name;
-    if (row->kind < PD_FIELD_OTHER)
-        return pd_field_read(&r->parse, rows, f, out);
-    void *to = (char *)out + row->at;
-    if (row->kind == PD_REQUEST_TEXT) {
+    pd_request *r = (void *)parse; /* its first member */
+    if (kind == PD_REQUEST_TEXT) {
         pd_bytes *text = to;
-        *text = pd_reader_bytes(pd_parse_body(&r->parse, name, f));
+        *text = pd_reader_bytes(pd_parse_body(parse, name, f));
         check_text(r, name, *text, f->start);
-    } else if (row->kind == PD_REQUEST_STRING) {
-        *(uint64_t *)to = string_of(r, read_index(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE));
+    } else if (kind == PD_REQUEST_STRING) {
+        *(uint64_t *)to =
+            r->dictionary.strings[read_index(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE)];
     } else {
-        *(uint64_t *)to = read_index(r, name, f, row->kind - PD_REQUEST_INDEX);
+        *(uint64_t *)to = read_index(r, name, f, kind - PD_REQUEST_INDEX);
     }
-    return true;
-}
-
-const pd_field_row *pd_request_next(pd_request *r, pd_message *message, pd_field *f)
-{
-    const pd_field_row *row;
-    while ((row = pd_message_next(&r->parse, message, f)))
-        if (!pd_request_field(r, message->rows, f, message->out))
-            return row;
-    return NULL;
-}
-
-void pd_request_message(pd_request *r, pd_reader reader, const pd_rows *rows, void *out)
-{
-    pd_message message = {reader, rows, out};
-    pd_field f;
-    while (pd_request_next(r, &message, &f))
-        continue;
 }
 
 /* The next element of a list of indices of a table. */
@@ -267,6 +225,8 @@ static void read_strings(pd_request *r)
     const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_request_number(r, (pd_bytes){(const uint8_t *)"", 0});
     pd_parse_grow(&r->parse, &d->strings, &d->strings_cap, t->len + 1, sizeof *d->strings);
+    if (!r->parse.status)
+        d->strings[0] = 0; /* without a table, too */
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
         r->parse.element = i;
         if (!i)
@@ -287,7 +247,7 @@ static void read_attribute(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_attribute_rows, out};
     const pd_field_row *row;
     pd_field f;
-    for (size_t values = 0; (row = pd_request_next(r, &message, &f)); values++) {
+    for (size_t values = 0; (row = pd_message_next(&r->parse, &message, &f)); values++) {
         pd_reader value = pd_parse_body(&r->parse, row->name, &f);
         if (values)
             PD_REQUEST_FAIL(r, row->name, f.start, "an attribute with two values");
@@ -295,8 +255,8 @@ static void read_attribute(pd_request *r, pd_reader body)
     }
     if (r->parse.status)
         return;
-    out->key = string_of(r, out->key_at);
-    out->unit = string_of(r, out->unit_at);
+    out->key = r->dictionary.strings[out->key_at];
+    out->unit = r->dictionary.strings[out->unit_at];
     out->is_label = pd_any_value_is_label(r, out->value, out->unit != 0);
 }
 
@@ -341,7 +301,7 @@ static void take_of_mapping(pd_request *r, mapping_facts *facts, uint64_t index)
                 facts->has[i] = 1;
             return;
         }
-    r->dictionary.unshown++;
+    r->facts.unshown++;
 }
 
 static void read_mapping(pd_request *r, pd_reader body)
@@ -352,7 +312,7 @@ static void read_mapping(pd_request *r, pd_reader body)
     const pd_field_row *row;
     pd_field f;
     pd_request_attributes_begin(r);
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         pd_list list = pd_list_of(&r->parse, row->name, &f);
         while (pd_request_attributes_next(r, &list))
             take_of_mapping(r, &facts, list.value);
@@ -370,7 +330,7 @@ static void read_mapping(pd_request *r, pd_reader body)
 static void read_function(pd_request *r, pd_reader body)
 {
     uint64_t numbers[FUNCTION_NUMBERS] = {0};
-    pd_request_message(r, body, &pd_request_function_rows, numbers);
+    pd_message_read(&r->parse, body, &pd_request_function_rows, numbers);
     pd_write_varints(&r->parse.writer, &r->part, PD_FUNCTION_NAME, numbers, FUNCTION_NUMBERS);
 }
 
@@ -380,10 +340,10 @@ uint64_t pd_request_zero(pd_request *r, unsigned table, uint32_t field)
     uint64_t id = d->tables[table].len ? d->tables[table].len : 1;
     if (d->has_zero[table])
         return id;
+    size_t from = r->profile.len;
     d->has_zero[table] = true;
-    r->text.len = 0;
-    pd_write_varint(&r->parse.writer, &r->text, PD_LOCATION_ID, id); /* field 1 in all of them */
-    pd_write_part(&r->parse.writer, &r->profile, field, &r->text);
+    pd_write_varint(&r->parse.writer, &r->profile, PD_LOCATION_ID, id); /* field 1 in all of them */
+    pd_write_wrap(&r->parse.writer, &r->profile, from, field);
     return id;
 }
 
@@ -391,18 +351,19 @@ uint64_t pd_request_zero(pd_request *r, unsigned table, uint32_t field)
 static void read_line(pd_request *r, pd_reader body)
 {
     uint64_t numbers[LINE_NUMBERS] = {0};
-    pd_request_message(r, body, &pd_request_line_rows, numbers);
+    pd_message_read(&r->parse, body, &pd_request_line_rows, numbers);
     if (!numbers[0])
         numbers[0] = pd_request_zero(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, PD_PROFILE_FUNCTION);
-    pd_write_varints(&r->parse.writer, &r->inner, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
-    pd_write_part(&r->parse.writer, &r->part, PD_LOCATION_LINE, &r->inner);
+    size_t from = r->part.len;
+    pd_write_varints(&r->parse.writer, &r->part, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
+    pd_write_wrap(&r->parse.writer, &r->part, from, PD_LOCATION_LINE);
 }
 
 static void take_of_location(pd_request *r, uint64_t index, bool *is_folded)
 {
     const pd_request_attribute *attribute = &r->dictionary.attributes[index];
     if (!pd_request_is_text(r, attribute->key, "pprof.location.is_folded"))
-        r->dictionary.unshown++;
+        r->facts.unshown++;
     else if (pd_any_value_is_true(attribute->value))
         *is_folded = true;
 }
@@ -415,7 +376,7 @@ static void read_location(pd_request *r, pd_reader body)
     pd_field f;
     bool is_folded = false;
     pd_request_attributes_begin(r);
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         if (f.number == PD_OTLP_LOCATION_LINES) {
             read_line(r, pd_parse_body(&r->parse, row->name, &f));
             continue;
@@ -436,7 +397,7 @@ static void read_link(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_link_rows, NULL};
     const pd_field_row *row;
     pd_field f;
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         pd_bytes id = pd_reader_bytes(pd_parse_body(&r->parse, row->name, &f));
         if (id.len && id.len != lens[f.number])
             PD_REQUEST_FAIL(r, row->name, f.start, "an id of %zu bytes; it has %zu", id.len,
@@ -449,7 +410,7 @@ static void read_stack(pd_request *r, pd_reader body)
     pd_message message = {body, &pd_request_stack_rows, NULL};
     const pd_field_row *row;
     pd_field f;
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         pd_list list = pd_list_of(&r->parse, row->name, &f);
         while (next_index(r, &list, PD_OTLP_DICTIONARY_LOCATION_TABLE))
             continue;
@@ -503,7 +464,6 @@ void pd_dictionary_clear(pd_dictionary *d)
     pd_keymap_clear(&d->numbers);
     d->is_found = false;
     memset(d->has_zero, 0, sizeof d->has_zero);
-    d->unshown = 0;
 }
 
 void pd_dictionary_release(pd_dictionary *d, pd_mem *mem)

@@ -38,7 +38,6 @@ typedef struct pd_dictionary {
     uint64_t *marks; /* for each string: the last list of attributes that had it as a key */
     size_t marks_cap;
     uint64_t mark;
-    uint64_t unshown; /* attributes of mappings and locations that a profile has no place for */
     bool has_zero[PD_OTLP_DICTIONARY_STACK_TABLE + 1]; /* see pd_request_zero */
 } pd_dictionary;                                       /* zero it to begin */
 
@@ -63,10 +62,9 @@ enum {
     PD_REQUEST_INDEX /* + a field of Dictionary: an index of this table; a uint64_t */
 };
 
-/* As pd_field_read, pd_message_next and pd_message_read, with these kinds. */
-bool pd_request_field(pd_request *r, const pd_rows *rows, const pd_field *f, void *out);
-const pd_field_row *pd_request_next(pd_request *r, pd_message *message, pd_field *f);
-void pd_request_message(pd_request *r, pd_reader reader, const pd_rows *rows, void *out);
+/* Reads them: pd_request.parse.read_other. */
+void pd_request_field(pd_parse *parse, unsigned kind, const char *name, const pd_field *f,
+                      void *to);
 
 /* Fails with E_PROFILE, unless there is an error already. */
 #define PD_REQUEST_FAIL(r, field, at, ...)                                                         \

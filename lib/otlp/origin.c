@@ -19,8 +19,7 @@ static bool has_key(pd_request *r, pd_bytes resource, pd_bytes key)
 static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
 {
     if (f->wire == PD_WIRE_BYTES)
-        pd_write_bytes(&r->parse.writer, out, f->number, f->body.at,
-                       (size_t)(f->body.end - f->body.at));
+        pd_write_bytes(&r->parse.writer, out, f->number, pd_reader_bytes(f->body));
     else
         pd_write_varint(&r->parse.writer, out, f->number, f->value);
 }
@@ -70,15 +69,13 @@ static void make_scope(pd_request *r, pd_bytes source)
 pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes strong,
                                     pprofdelta_error *err)
 {
-    const pd_request_source *source = &r->sources[r->sets[0].scope];
+    const pd_request_source *source = &r->sources[r->profiles[0].scope];
     r->parse.err = err;
-    r->origin = (pd_encode_origin){.resource_url = source->resource_url,
-                                   .scope_url = source->scope_url,
-                                   .has_scope = source->has_scope};
-    make_resource(r, source->resource, encoder->resource, strong);
-    make_scope(r, source->scope);
-    r->origin.resource = (pd_bytes){r->origin_resource.ptr, r->origin_resource.len};
-    r->origin.scope = (pd_bytes){r->origin_scope.ptr, r->origin_scope.len};
+    r->origin = source->origin;
+    make_resource(r, source->origin.resource, encoder->resource, strong);
+    make_scope(r, source->origin.scope);
+    r->origin.resource = pd_buffer_bytes(&r->origin_resource);
+    r->origin.scope = pd_buffer_bytes(&r->origin_scope);
     encoder->origin = &r->origin;
     return r->parse.status;
 }
@@ -101,7 +98,7 @@ static uint32_t copy_attribute(pd_request *r, pd_model *c, uint64_t index)
     pd_any_value_walk(r, NULL, pd_request_reader(attribute->value), &r->text);
     if (!c->writer.status)
         c->writer.status = r->parse.status;
-    return pd_model_attribute_of(c, key, unit, (pd_bytes){r->text.ptr, r->text.len});
+    return pd_model_attribute_of(c, key, unit, pd_buffer_bytes(&r->text));
 }
 
 /* The attributes of an entry or a sample, whose field `number` they are. */
@@ -136,7 +133,7 @@ static void put_labels(void *cookie, pd_model *c, uint64_t origin)
 {
     pd_request *r = cookie;
     size_t from = 0, to = r->rows_len;
-    if (!r->has_more)
+    if (!r->facts.has_more)
         return;
     while (to - from > 1) {
         size_t middle = from + (to - from) / 2;

@@ -11,17 +11,15 @@ typedef struct sample {
     pd_key attributes; /* of the attributes in any order */
 } sample;
 
-static const pd_field_row sample_fields[] = {
-    [1] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_STACK_TABLE, offsetof(sample, stack),
-           "samples.stack_index"},
-    [2] = {PD_FIELD_LIST, 0, "samples.attribute_indices"},
-    [3] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_LINK_TABLE, offsetof(sample, link),
-           "samples.link_index"},
-    [4] = {PD_FIELD_LIST, 0, "samples.values"},
-    [5] = {PD_FIELD_LIST, 0, "samples.timestamps_unix_nano"},
-};
-
-const pd_rows pd_request_sample_rows = PD_ROWS("samples", sample_fields);
+const pd_rows pd_request_sample_rows =
+    PD_ROWS("samples",
+            [1] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_STACK_TABLE, offsetof(sample, stack),
+                   "samples.stack_index"},
+            [2] = {PD_FIELD_LIST, 0, "samples.attribute_indices"},
+            [3] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_LINK_TABLE, offsetof(sample, link),
+                   "samples.link_index"},
+            [4] = {PD_FIELD_LIST, 0, "samples.values"},
+            [5] = {PD_FIELD_LIST, 0, "samples.timestamps_unix_nano"});
 
 /* ---- reading a sample ---------------------------------------------------------------------- */
 
@@ -75,7 +73,7 @@ static void read_sample(pd_request *r, const pd_field *field, sample *s)
     pd_field f;
     r->points.len = r->times.len = 0;
     pd_request_attributes_begin(r);
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         if (f.number == PD_OTLP_SAMPLE_TIMESTAMPS_UNIX_NANO) {
             read_times(r, row->name, &f, &r->times);
             continue;
@@ -87,7 +85,7 @@ static void read_sample(pd_request *r, const pd_field *field, sample *s)
         else
             while (pd_request_attributes_next(r, &list)) {
                 add_attribute(s, list.value);
-                r->has_more |= !r->dictionary.attributes[list.value].is_label;
+                r->facts.has_more |= !r->dictionary.attributes[list.value].is_label;
             }
     }
     check_points(r, s);
@@ -140,9 +138,8 @@ static void read_profile(pd_request *r, size_t profile)
         read_sample(r, &f, &s);
         if (!r->parse.status)
             add_points(r, profile, &s);
-        r->timestamps += r->times.len;
-        r->links += s.link != 0;
-        r->samples++;
+        r->facts.timestamps += r->times.len;
+        r->facts.links += s.link != 0;
         r->parse.element++;
     }
     r->parse.element = PPROFDELTA_NOWHERE;
@@ -154,7 +151,7 @@ static void read_profile(pd_request *r, size_t profile)
 static void move_part(pd_request *r, pd_buffer *to)
 {
     to->len = 0;
-    pd_write_raw(&r->parse.writer, to, r->part.ptr, r->part.len);
+    pd_write_raw(&r->parse.writer, to, pd_buffer_bytes(&r->part));
     r->part.len = 0;
 }
 
@@ -184,24 +181,22 @@ typedef struct differences {
 
 static differences differences_of(const pd_request *r)
 {
-    differences found = {r->takes_several && r->resources > 1,
-                         r->takes_several && r->scopes > r->resources, false};
-    for (size_t i = 1; i < r->sets_len; i++) {
-        const pd_request_profile *one = &r->profiles[r->sets[0].first];
-        const pd_request_profile *other = &r->profiles[r->sets[i].first];
-        found.times |= one->time != other->time || one->duration != other->duration;
-    }
+    differences found = {r->takes_several && r->facts.resources > 1,
+                         r->takes_several && r->facts.scopes > r->facts.resources, false};
+    const pd_request_profile *all = r->profiles;
+    for (size_t i = 1; i < r->profiles_count; i++)
+        found.times |= all[i].time != all[0].time || all[i].duration != all[0].duration;
     return found;
 }
 
-/* Makes the labels that all samples of a set have. */
-static void make_common(pd_request *r, const pd_request_set *set, const differences *differ)
+/* Makes the labels that all samples of a set have, to which the profile belongs. */
+static void make_common(pd_request *r, const pd_request_profile *profile, const differences *differ)
 {
-    const pd_request_profile *profile = &r->profiles[set->first];
-    const pd_request_source *source = &r->sources[set->scope];
+    const pd_request_source *source = &r->sources[profile->scope];
     if (differ->resources) {
-        pd_request_spend(r, source->resource.len);
-        pd_key_values_label(r, pd_bytes_of("resource"), 0, pd_request_reader(source->resource),
+        pd_request_spend(r, source->origin.resource.len);
+        pd_key_values_label(r, pd_bytes_of("resource"), 0,
+                            pd_request_reader(source->origin.resource),
                             PD_OTLP_RESOURCE_ATTRIBUTES);
     }
     if (differ->scopes) {
@@ -223,7 +218,7 @@ static void put_location(pd_request *r, uint64_t index)
 {
     if (!index)
         index = pd_request_zero(r, PD_OTLP_DICTIONARY_LOCATION_TABLE, PD_PROFILE_LOCATION);
-    pd_write_element(&r->parse.writer, &r->inner, index);
+    pd_write_element(&r->parse.writer, &r->stack, index);
 }
 
 /* Writes the locations of a stack to r->stack. */
@@ -238,8 +233,8 @@ static void make_stack(pd_request *r, uint32_t index)
         while (pd_list_next(&r->parse, &list))
             put_location(r, list.value);
     }
-    if (r->inner.len)
-        pd_write_part(&r->parse.writer, &r->stack, PD_SAMPLE_LOCATION_ID, &r->inner);
+    if (r->stack.len)
+        pd_write_wrap(&r->parse.writer, &r->stack, 0, PD_SAMPLE_LOCATION_ID);
 }
 
 static void make_attribute(pd_request *r, uint64_t index)
@@ -289,14 +284,14 @@ static void write_row(pd_request *r, pd_request_row *row, const int64_t *values)
     pd_request_spend(r, r->stack.len + r->labels.len + r->common.len);
     if (r->parse.status)
         return;
-    pd_write_raw(&r->parse.writer, &r->part, r->stack.ptr, r->stack.len);
+    pd_write_raw(&r->parse.writer, &r->part, pd_buffer_bytes(&r->stack));
     for (size_t i = 0; i < r->types_len; i++)
-        pd_write_element(&r->parse.writer, &r->inner, (uint64_t)values[i]);
-    pd_write_part(&r->parse.writer, &r->part, PD_SAMPLE_VALUE, &r->inner);
-    pd_write_raw(&r->parse.writer, &r->part, r->labels.ptr, r->labels.len);
+        pd_write_element(&r->parse.writer, &r->part, (uint64_t)values[i]);
+    pd_write_wrap(&r->parse.writer, &r->part, r->stack.len, PD_SAMPLE_VALUE);
+    pd_write_raw(&r->parse.writer, &r->part, pd_buffer_bytes(&r->labels));
     if (row->has_timestamp)
         label_nanos(r, "timestamp_unix_nano", row->timestamp);
-    pd_write_raw(&r->parse.writer, &r->part, r->common.ptr, r->common.len);
+    pd_write_raw(&r->parse.writer, &r->part, pd_buffer_bytes(&r->common));
     row->at = r->profile.len;
     row->labels = r->own_labels;
     pd_write_part(&r->parse.writer, &r->profile, PD_PROFILE_SAMPLE, &r->part);
@@ -323,15 +318,15 @@ static void write_rows(pd_request *r)
 void pd_request_points(pd_request *r)
 {
     differences differ = differences_of(r);
-    for (size_t i = 0; i < r->sets_len && !r->parse.status; i++) {
-        size_t end = i + 1 < r->sets_len ? r->sets[i + 1].first : r->profiles_count;
+    for (size_t i = 0; i < r->profiles_count && !r->parse.status;) {
+        const pd_request_profile *first = &r->profiles[i];
         pd_keymap_clear(&r->keys);
         r->rows_len = 0;
-        for (size_t p = r->sets[i].first; p < end && !r->parse.status; p++)
-            read_profile(r, p);
+        for (; i < r->profiles_count && r->profiles[i].set == first->set; i++)
+            read_profile(r, i);
         if (!r->rows_len)
             continue;
-        make_common(r, &r->sets[i], &differ);
+        make_common(r, first, &differ);
         write_rows(r);
     }
 }

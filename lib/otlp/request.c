@@ -6,92 +6,55 @@
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static const pd_field_row request_fields[] = {
-    [1] = {PD_FIELD_PART, 0, "resource_profiles"},
-    [2] = {PD_FIELD_PART, 0, "dictionary"},
-};
+const pd_rows pd_request_rows = PD_ROWS(
+    NULL, [1] = {PD_FIELD_PART, 0, "resource_profiles"}, [2] = {PD_FIELD_PART, 0, "dictionary"});
 
-/* A resource or a scope, and the profiles of one. Some of it is only checked. */
-typedef struct source_message {
-    pd_bytes name, version, schema_url;
-    uint64_t dropped;
-} source_message;
+const pd_rows pd_request_resource_profiles_rows =
+    PD_ROWS("resource_profiles", [1] = {PD_FIELD_PART, 0, "resource"},
+            [2] = {PD_FIELD_PART, 0, "scope_profiles"},
+            [3] = {PD_REQUEST_TEXT, offsetof(pd_request_source, origin.resource_url),
+                   "resource_profiles.schema_url"});
 
-static const pd_field_row resource_profiles_fields[] = {
-    [1] = {PD_FIELD_PART, 0, "resource"},
-    [2] = {PD_FIELD_PART, 0, "scope_profiles"},
-    [3] = {PD_REQUEST_TEXT, offsetof(source_message, schema_url), "resource_profiles.schema_url"},
-};
+const pd_rows pd_request_resource_rows =
+    PD_ROWS("resource", [1] = {PD_FIELD_PART, 0, "resource.attributes"},
+            [2] = {PD_FIELD_NUMBER, offsetof(pd_request_source, dropped),
+                   "resource.dropped_attributes_count"},
+            [3] = {PD_FIELD_PART, 0, "resource.entity_refs"});
 
-static const pd_field_row resource_fields[] = {
-    [1] = {PD_FIELD_PART, 0, "resource.attributes"},
-    [2] = {PD_FIELD_NUMBER, offsetof(source_message, dropped), "resource.dropped_attributes_count"},
-    [3] = {PD_FIELD_PART, 0, "resource.entity_refs"},
-};
+const pd_rows pd_request_entity_rows = PD_ROWS(
+    "resource.entity_refs", [1] = {.kind = PD_REQUEST_TEXT}, [2] = {.kind = PD_REQUEST_TEXT},
+    [3] = {.kind = PD_REQUEST_TEXT}, [4] = {.kind = PD_REQUEST_TEXT});
 
-static const pd_field_row entity_fields[] = {
-    [1] = {.kind = PD_REQUEST_TEXT},
-    [2] = {.kind = PD_REQUEST_TEXT},
-    [3] = {.kind = PD_REQUEST_TEXT},
-    [4] = {.kind = PD_REQUEST_TEXT},
-};
+const pd_rows pd_request_scope_profiles_rows = PD_ROWS(
+    "scope_profiles", [1] = {PD_FIELD_PART, 0, "scope"}, [2] = {PD_FIELD_PART, 0, "profiles"},
+    [3] = {PD_REQUEST_TEXT, offsetof(pd_request_source, origin.scope_url),
+           "scope_profiles.schema_url"});
 
-static const pd_field_row scope_profiles_fields[] = {
-    [1] = {PD_FIELD_PART, 0, "scope"},
-    [2] = {PD_FIELD_PART, 0, "profiles"},
-    [3] = {PD_REQUEST_TEXT, offsetof(source_message, schema_url), "scope_profiles.schema_url"},
-};
+const pd_rows pd_request_scope_rows =
+    PD_ROWS("scope", [1] = {PD_REQUEST_TEXT, offsetof(pd_request_source, scope_name), "scope.name"},
+            [2] = {PD_REQUEST_TEXT, offsetof(pd_request_source, scope_version), "scope.version"},
+            [3] = {PD_FIELD_PART, 0, "scope.attributes"},
+            [4] = {PD_FIELD_NUMBER, offsetof(pd_request_source, dropped),
+                   "scope.dropped_attributes_count"});
 
-static const pd_field_row scope_fields[] = {
-    [1] = {PD_REQUEST_TEXT, offsetof(source_message, name), "scope.name"},
-    [2] = {PD_REQUEST_TEXT, offsetof(source_message, version), "scope.version"},
-    [3] = {PD_FIELD_PART, 0, "scope.attributes"},
-    [4] = {PD_FIELD_NUMBER, offsetof(source_message, dropped), "scope.dropped_attributes_count"},
-};
+const pd_rows pd_request_value_type_rows =
+    PD_ROWS(NULL, [1] = {PD_REQUEST_STRING, offsetof(pd_request_type, type), NULL},
+            [2] = {PD_REQUEST_STRING, offsetof(pd_request_type, unit), NULL});
 
-/* A type and its unit: numbers of strings. */
-typedef struct value_type {
-    uint64_t type, unit;
-    bool is_there;
-} value_type;
-
-static const pd_field_row value_type_fields[] = {
-    [1] = {PD_REQUEST_STRING, offsetof(value_type, type), NULL},
-    [2] = {PD_REQUEST_STRING, offsetof(value_type, unit), NULL},
-};
-
-/* A Profile without its samples. */
-typedef struct profile_message {
-    value_type sample_type, period_type;
-    uint64_t time, duration, period, dropped;
-    pd_bytes payload_format;
-} profile_message;
-
-static const pd_field_row profile_fields[] = {
-    [1] = {PD_FIELD_PART, offsetof(profile_message, sample_type), "profiles.sample_type"},
+const pd_rows pd_request_profile_rows = PD_ROWS(
+    "profiles", [1] = {PD_FIELD_PART, 0, "profiles.sample_type"},
     [2] = {PD_FIELD_PART, 0, "profiles.samples"},
-    [3] = {PD_FIELD_FIXED64, offsetof(profile_message, time), "profiles.time_unix_nano"},
-    [4] = {PD_FIELD_NUMBER, offsetof(profile_message, duration), "profiles.duration_nano"},
-    [5] = {PD_FIELD_PART, offsetof(profile_message, period_type), "profiles.period_type"},
-    [6] = {PD_FIELD_NUMBER, offsetof(profile_message, period), "profiles.period"},
+    [3] = {PD_FIELD_FIXED64, offsetof(pd_request_profile, time), "profiles.time_unix_nano"},
+    [4] = {PD_FIELD_NUMBER, offsetof(pd_request_profile, duration), "profiles.duration_nano"},
+    [5] = {PD_FIELD_PART, 0, "profiles.period_type"},
+    [6] = {PD_FIELD_NUMBER, offsetof(pd_request_profile, period), "profiles.period"},
     [7] = {PD_FIELD_PART, 0, "profiles.profile_id"},
-    [8] = {PD_FIELD_NUMBER, offsetof(profile_message, dropped),
+    [8] = {PD_FIELD_NUMBER, offsetof(pd_request_profile, dropped),
            "profiles.dropped_attributes_count"},
-    [9] = {PD_REQUEST_TEXT, offsetof(profile_message, payload_format),
+    [9] = {PD_REQUEST_TEXT, offsetof(pd_request_profile, payload_format),
            "profiles.original_payload_format"},
     [10] = {PD_FIELD_PART, 0, "profiles.original_payload"},
-    [11] = {PD_FIELD_LIST, 0, "profiles.attribute_indices"},
-};
-
-const pd_rows pd_request_rows = PD_ROWS(NULL, request_fields);
-const pd_rows pd_request_resource_profiles_rows =
-    PD_ROWS("resource_profiles", resource_profiles_fields);
-const pd_rows pd_request_resource_rows = PD_ROWS("resource", resource_fields);
-const pd_rows pd_request_entity_rows = PD_ROWS("resource.entity_refs", entity_fields);
-const pd_rows pd_request_scope_profiles_rows = PD_ROWS("scope_profiles", scope_profiles_fields);
-const pd_rows pd_request_scope_rows = PD_ROWS("scope", scope_fields);
-const pd_rows pd_request_value_type_rows = PD_ROWS(NULL, value_type_fields);
-const pd_rows pd_request_profile_rows = PD_ROWS("profiles", profile_fields);
+    [11] = {PD_FIELD_LIST, 0, "profiles.attribute_indices"});
 
 /* ---- the attributes of a profile ----------------------------------------------------------- */
 
@@ -166,23 +129,24 @@ static void take_of_profile(pd_request *r, uint64_t index)
     else if (field)
         pd_any_value_strings(r, pd_request_value(r, index), set_string, &r->facts.strings[field]);
     else
-        r->dictionary.unshown++;
+        r->facts.unshown++;
 }
 
 /* ---- a profile without its samples --------------------------------------------------------- */
 
-static void read_value_type(pd_request *r, const char *name, const pd_field *f, value_type *out)
+static void read_value_type(pd_request *r, const char *name, const pd_field *f,
+                            pd_request_type *out)
 {
-    const pd_rows rows = PD_ROWS(name, value_type_fields);
+    const pd_rows rows = pd_rows_named(&pd_request_value_type_rows, name);
     pd_reader body = pd_parse_body(&r->parse, name, f);
     if (out->is_there)
         PD_REQUEST_FAIL(r, name, f->start, "a second type in one profile");
     out->is_there = true;
-    pd_request_message(r, body, &rows, out);
+    pd_message_read(&r->parse, body, &rows, out);
 }
 
 static void read_part(pd_request *r, const pd_field_row *row, const pd_field *f,
-                      profile_message *out)
+                      pd_request_profile *out)
 {
     enum { ID = 16 };
     if (row->kind == PD_FIELD_LIST) {
@@ -193,30 +157,29 @@ static void read_part(pd_request *r, const pd_field_row *row, const pd_field *f,
     }
     pd_bytes body = pd_reader_bytes(pd_parse_body(&r->parse, row->name, f));
     if (f->number == PD_OTLP_PROFILE_SAMPLE_TYPE)
-        read_value_type(r, row->name, f, &out->sample_type);
+        read_value_type(r, row->name, f, &out->type);
     else if (f->number == PD_OTLP_PROFILE_PERIOD_TYPE)
         read_value_type(r, row->name, f, &out->period_type);
     else if (f->number == PD_OTLP_PROFILE_PROFILE_ID && body.len && body.len != ID)
         PD_REQUEST_FAIL(r, row->name, f->start, "an id of %zu bytes; it has %d", body.len, ID);
-    r->payloads += f->number == PD_OTLP_PROFILE_ORIGINAL_PAYLOAD;
+    r->facts.payloads += f->number == PD_OTLP_PROFILE_ORIGINAL_PAYLOAD;
 }
 
 /* A time of 0 that is not written is not known. */
-static bool has_time(const profile_message *profile, pd_reader body)
+static bool has_time(const pd_request_profile *profile, pd_reader body)
 {
     pd_field f;
     return profile->time || pd_reader_find(&body, PD_OTLP_PROFILE_TIME_UNIX_NANO, &f);
 }
 
 /* The period of the first profile that has one counts. */
-static void take_period(pd_request *r, const profile_message *profile)
+static void take_period(pd_request *r, const pd_request_profile *profile)
 {
     pd_request_facts *all = &r->facts;
-    if (all->period || all->period_type || all->period_unit)
-        return;
-    all->period = profile->period;
-    all->period_type = profile->period_type.type;
-    all->period_unit = profile->period_type.unit;
+    if (!all->period && !all->period_type.type && !all->period_type.unit) {
+        all->period = profile->period;
+        all->period_type = profile->period_type;
+    }
 }
 
 /* is_end: the time is the end of the profile, and not the beginning. */
@@ -241,13 +204,13 @@ static void take_time(pd_request *r, pd_request_profile *profile, bool is_end)
 static void take_profile(pd_request *r, const char *name, const pd_field *field)
 {
     pd_reader body = pd_parse_body(&r->parse, name, field);
-    profile_message profile = {.time = 0};
+    pd_request_profile profile = {.body = pd_reader_bytes(body)};
     pd_message message = {body, &pd_request_profile_rows, &profile};
     size_t comments = r->comments.len;
     const pd_field_row *row;
     pd_field f;
     pd_request_attributes_begin(r);
-    while ((row = pd_request_next(r, &message, &f)))
+    while ((row = pd_message_next(&r->parse, &message, &f)))
         read_part(r, row, &f, &profile);
     r->facts.has_comments |= r->comments.len > comments;
     if (profile.time > INT64_MAX || profile.duration > INT64_MAX - profile.time)
@@ -255,40 +218,35 @@ static void take_profile(pd_request *r, const char *name, const pd_field *field)
                         "a time after the year 2262, which a profile cannot have");
     if (r->parse.status)
         return;
+    profile.has_time = has_time(&profile, body);
     take_period(r, &profile);
     if (pd_parse_grow(&r->parse, &r->profiles, &r->profiles_cap, r->profiles_count + 1,
                       sizeof *r->profiles))
-        r->profiles[r->profiles_count++] = (pd_request_profile){
-            .body = pd_reader_bytes(body),
-            .time = profile.time,
-            .duration = profile.duration,
-            .has_time = has_time(&profile, body),
-            .type = profile.sample_type.type,
-            .unit = profile.sample_type.unit,
-        };
+        r->profiles[r->profiles_count++] = profile;
 }
 
 /* ---- columns and sets ---------------------------------------------------------------------- */
 
 /* The first column of this type that is not in `seen`. at: for the error. */
-static uint32_t column_of(pd_request *r, struct pd_request_type type, uint64_t seen,
+static uint32_t column_of(pd_request *r, const pd_request_type *type, uint64_t seen,
                           const uint8_t *at)
 {
     for (size_t i = 0; i < r->types_len; i++)
-        if (r->types[i].type == type.type && r->types[i].unit == type.unit && !(seen >> i & 1))
+        if (r->types[i].type == type->type && r->types[i].unit == type->unit && !(seen >> i & 1))
             return (uint32_t)i;
     if (r->types_len == PPROFDELTA_MAX_TYPES) {
         r->parse.element = PPROFDELTA_MAX_TYPES;
-        PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_LIMIT, "profiles", pd_parse_offset(&r->parse, at),
+        PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_LIMIT, "profiles",
+                      pd_parse_offset(&r->parse, at),
                       "more than %d value types in one request", PPROFDELTA_MAX_TYPES);
         return 0;
     }
-    r->types[r->types_len] = type;
+    r->types[r->types_len] = *type;
     return (uint32_t)r->types_len++;
 }
 
 /* Puts the profiles of a scope into sets. A type that comes again is a column of its own. */
-static void make_sets(pd_request *r, size_t first, uint32_t resource, uint32_t scope)
+static void make_sets(pd_request *r, size_t first)
 {
     uint64_t seen = 0; /* columns of the set */
     for (size_t i = first; i < r->profiles_count && !r->parse.status; i++) {
@@ -296,16 +254,18 @@ static void make_sets(pd_request *r, size_t first, uint32_t resource, uint32_t s
         bool is_other = i == first || seen == UINT64_MAX || profile->time != profile[-1].time ||
                         profile->duration != profile[-1].duration;
         if (is_other) {
-            if (pd_parse_grow(&r->parse, &r->sets, &r->sets_cap, r->sets_len + 1, sizeof *r->sets))
-                r->sets[r->sets_len++] = (pd_request_set){i, resource, scope};
+            r->facts.sets++;
             seen = 0;
         }
+        profile->set = r->facts.sets;
+        profile->scope = r->facts.scopes;
         if (!profile->has_column)
-            profile->column = column_of(r, (struct pd_request_type){profile->type, profile->unit}, seen,
-                                    profile->body.ptr);
+            profile->column = column_of(r, &profile->type, seen, profile->body.ptr);
         seen |= UINT64_C(1) << profile->column;
     }
 }
+
+/* ---- what our writer did for receivers ------------------------------------------------------ */
 
 typedef struct string_list {
     uint32_t numbers[2 * PPROFDELTA_MAX_TYPES];
@@ -320,28 +280,29 @@ static void add_string(pd_request *r, void *cookie, uint32_t string)
         list->numbers[list->len++] = string;
 }
 
-/* The types of the profile that was written, also those without samples, in their order; then the column of each
- * Profile of the scope. */
+/* The types of the profile that was written, also those without samples, in their order. */
 static void restore_types(pd_request *r, pd_bytes value)
 {
     string_list list = {.len = 0};
     uint64_t seen = 0;
     pd_any_value_strings(r, value, add_string, &list);
-    for (size_t i = 0; i + 1 < list.len && !r->parse.status; i += 2)
-        seen |= UINT64_C(1) << column_of(
-                    r, (struct pd_request_type){list.numbers[i], list.numbers[i + 1]}, seen,
-                    value.ptr);
+    for (size_t i = 0; i + 1 < list.len && !r->parse.status; i += 2) {
+        pd_request_type type = {.type = list.numbers[i], .unit = list.numbers[i + 1]};
+        seen |= UINT64_C(1) << column_of(r, &type, seen, value.ptr);
+    }
 }
 
+/* Which of them each Profile of the scope is. */
 static void restore_columns(pd_request *r, pd_bytes value, size_t first)
 {
     int64_t columns[PPROFDELTA_MAX_TYPES];
     size_t len = pd_any_value_ints(value, columns, PPROFDELTA_MAX_TYPES);
     bool is_sound = len == r->profiles_count - first && len <= r->types_len;
     for (size_t i = 0; i < len && is_sound; i++) {
-        const pd_request_profile *p = &r->profiles[first + i];
+        const pd_request_type *type = &r->profiles[first + i].type;
         is_sound = columns[i] > (i ? columns[i - 1] : -1) && columns[i] < (int64_t)r->types_len &&
-                   r->types[columns[i]].type == p->type && r->types[columns[i]].unit == p->unit;
+                   r->types[columns[i]].type == type->type &&
+                   r->types[columns[i]].unit == type->unit;
     }
     for (size_t i = 0; i < len && is_sound; i++) {
         r->profiles[first + i].column = (uint32_t)columns[i];
@@ -353,11 +314,11 @@ static void restore_period_type(pd_request *r, pd_bytes value)
 {
     string_list list = {.len = 0};
     pd_any_value_strings(r, value, add_string, &list);
-    r->facts.period_type = list.len == 2 ? list.numbers[0] : 0;
-    r->facts.period_unit = list.len == 2 ? list.numbers[1] : 0;
+    r->facts.period_type = (pd_request_type){.type = list.len == 2 ? list.numbers[0] : 0,
+                                             .unit = list.len == 2 ? list.numbers[1] : 0};
 }
 
-/* Undoes what our writer did for receivers. Returns whether the times are the ends of the profiles. */
+/* Returns whether the times are the ends of the profiles. */
 static bool restore_profiles(pd_request *r, pd_bytes members, size_t first)
 {
     pd_reader list = pd_any_value_members(members);
@@ -387,10 +348,10 @@ static bool restore_profiles(pd_request *r, pd_bytes members, size_t first)
 static void reorder(pd_request *r)
 {
     int64_t order[PPROFDELTA_MAX_TYPES];
-    struct pd_request_type types[PPROFDELTA_MAX_TYPES];
+    pd_request_type types[PPROFDELTA_MAX_TYPES];
     uint64_t seen = 0;
     size_t len = pd_any_value_ints(r->facts.order, order, PPROFDELTA_MAX_TYPES);
-    if (r->sets_len != 1 || len != r->types_len || len != r->profiles_count)
+    if (r->facts.sets != 1 || len != r->types_len || len != r->profiles_count)
         return;
     for (size_t i = 0; i < len; i++) {
         if (order[i] < 0 || (uint64_t)order[i] >= len || seen >> order[i] & 1)
@@ -423,42 +384,37 @@ static void take_scope_attributes(pd_request *r, pd_reader scope, pd_request_sou
 
 static void read_scope(pd_request *r, pd_reader body, pd_request_source *out)
 {
-    source_message scope = {.dropped = 0};
-    out->has_scope = true;
-    out->scope = pd_reader_bytes(body);
-    pd_message message = {body, &pd_request_scope_rows, &scope};
+    pd_message message = {body, &pd_request_scope_rows, out};
     pd_field f;
+    out->origin.has_scope = true;
+    out->origin.scope = pd_reader_bytes(body);
     pd_key_values_walk(r, "scope.attributes", body, PD_OTLP_SCOPE_ATTRIBUTES, NULL);
-    while (pd_request_next(r, &message, &f)) /* the attributes were checked */
+    while (pd_message_next(&r->parse, &message, &f)) /* the attributes were checked */
         continue;
-    out->scope_name = scope.name;
-    out->scope_version = scope.version;
     take_scope_attributes(r, body, out);
 }
 
-static void read_resource(pd_request *r, pd_reader body, pd_bytes *out)
+static void read_resource(pd_request *r, pd_reader body, pd_request_source *out)
 {
-    source_message resource;
     pd_bytes text;
-    pd_message message = {body, &pd_request_resource_rows, &resource};
+    pd_message message = {body, &pd_request_resource_rows, out};
     const pd_field_row *row;
     pd_field f;
-    *out = pd_reader_bytes(body);
+    out->origin.resource = pd_reader_bytes(body);
     pd_key_values_walk(r, "resource.attributes", body, PD_OTLP_RESOURCE_ATTRIBUTES, NULL);
-    while ((row = pd_request_next(r, &message, &f)))
+    while ((row = pd_message_next(&r->parse, &message, &f)))
         if (f.number == PD_OTLP_RESOURCE_ENTITY_REFS)
-            pd_request_message(r, pd_parse_body(&r->parse, row->name, &f), &pd_request_entity_rows,
-                               &text);
+            pd_message_read(&r->parse, pd_parse_body(&r->parse, row->name, &f),
+                            &pd_request_entity_rows, &text);
 }
 
 static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source source)
 {
-    source_message own = {.dropped = 0};
-    pd_message message = {body, &pd_request_scope_profiles_rows, &own};
+    pd_message message = {body, &pd_request_scope_profiles_rows, &source};
     size_t first = r->profiles_count;
     const pd_field_row *row;
     pd_field f;
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         if (f.number == PD_OTLP_SCOPE_PROFILES_PROFILES) {
             r->parse.element = r->profiles_count - first;
             take_profile(r, row->name, &f);
@@ -466,41 +422,39 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
             continue;
         }
         pd_reader scope = pd_parse_body(&r->parse, row->name, &f);
-        if (source.has_scope)
+        if (source.origin.has_scope)
             PD_REQUEST_FAIL(r, row->name, f.start, "a second scope in one scope_profiles");
         read_scope(r, scope, &source);
     }
-    source.scope_url = own.schema_url;
     bool time_is_end = restore_profiles(r, source.members, first);
     for (size_t i = first; i < r->profiles_count && !r->parse.status; i++)
         take_time(r, &r->profiles[i], time_is_end);
-    make_sets(r, first, (uint32_t)r->resources, (uint32_t)r->scopes);
-    if (pd_parse_grow(&r->parse, &r->sources, &r->sources_cap, r->scopes + 1, sizeof *r->sources))
-        r->sources[r->scopes++] = source;
+    make_sets(r, first);
+    if (pd_parse_grow(&r->parse, &r->sources, &r->sources_cap, r->facts.scopes + 1,
+                      sizeof *r->sources))
+        r->sources[r->facts.scopes++] = source;
 }
 
 /* The resource may stand behind the profiles: it is read first. */
 static void read_resource_profiles(pd_request *r, pd_reader body)
 {
-    source_message own = {.dropped = 0};
-    pd_message message = {body, &pd_request_resource_profiles_rows, &own};
-    pd_request_source source = {.has_scope = false};
+    pd_request_source source = {.dropped = 0};
+    pd_message message = {body, &pd_request_resource_profiles_rows, &source};
     bool has_resource = false;
     const pd_field_row *row;
     pd_field f;
-    while ((row = pd_request_next(r, &message, &f))) {
+    while ((row = pd_message_next(&r->parse, &message, &f))) {
         if (f.number != PD_OTLP_RESOURCE_PROFILES_RESOURCE)
             continue;
         pd_reader part = pd_parse_body(&r->parse, row->name, &f);
         if (has_resource)
             PD_REQUEST_FAIL(r, row->name, f.start, "a second resource in one resource_profiles");
         has_resource = true;
-        read_resource(r, part, &source.resource);
+        read_resource(r, part, &source);
     }
-    source.resource_url = own.schema_url;
     while (!r->parse.status && pd_reader_find(&body, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, &f))
         read_scope_profiles(r, pd_parse_body(&r->parse, "scope_profiles", &f), source);
-    r->resources++;
+    r->facts.resources++;
 }
 
 /* ---- the request --------------------------------------------------------------------------- */
@@ -520,19 +474,18 @@ static void read_request(pd_request *r, pd_bytes bytes)
     if (!r->profiles_count)
         PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_PROFILE, NULL, PPROFDELTA_NOWHERE,
                       "this OTLP request has no profiles");
-    if (!r->parse.status && r->sets_len > 1 && !r->takes_several)
+    if (!r->parse.status && r->facts.sets > 1 && !r->takes_several)
         r->parse.status = pd_because(
             r->parse.err, PPROFDELTA_REASON_SEVERAL,
             PD_FAIL(r->parse.err, PPROFDELTA_E_PROFILE, PPROFDELTA_STAGE_PROFILE, NULL,
                     "this OTLP request has profiles of %zu resources, scopes or times, and a "
                     "window is made of one: split it",
-                    r->sets_len));
+                    r->facts.sets));
 }
 
-static void write_type(pd_request *r, uint32_t field, uint64_t type, uint64_t unit)
+static void write_type(pd_request *r, uint32_t field, const pd_request_type *type)
 {
-    pd_write_varint(&r->parse.writer, &r->part, PD_VALUE_TYPE_TYPE, type);
-    pd_write_varint(&r->parse.writer, &r->part, PD_VALUE_TYPE_UNIT, unit);
+    PD_WRITE_VARINTS(&r->parse.writer, &r->part, PD_VALUE_TYPE_TYPE, type->type, type->unit);
     pd_write_part(&r->parse.writer, &r->profile, field, &r->part);
 }
 
@@ -540,9 +493,9 @@ static void write_header(pd_request *r)
 {
     const pd_request_facts *all = &r->facts;
     for (size_t i = 0; i < r->types_len; i++)
-        write_type(r, PD_PROFILE_SAMPLE_TYPE, r->types[i].type, r->types[i].unit);
-    if (all->period_type || all->period_unit)
-        write_type(r, PD_PROFILE_PERIOD_TYPE, all->period_type, all->period_unit);
+        write_type(r, PD_PROFILE_SAMPLE_TYPE, &r->types[i]);
+    if (all->period_type.type || all->period_type.unit)
+        write_type(r, PD_PROFILE_PERIOD_TYPE, &all->period_type);
     const uint32_t *strings = all->strings;
     PD_WRITE_VARINTS(&r->parse.writer, &r->profile, PD_PROFILE_DROP_FRAMES,
                      strings[PD_PROFILE_DROP_FRAMES], strings[PD_PROFILE_KEEP_FRAMES], all->end,
@@ -558,20 +511,21 @@ static void clear_request(pd_request *r)
     pd_keymap_clear(&r->keys);
     pd_keymap_clear(&r->comments);
     r->is_read = false;
-    r->resources = r->scopes = r->profiles_count = r->samples = 0;
-    r->timestamps = r->links = r->payloads = r->listed = 0;
-    r->has_more = false;
-    r->profile.len = r->part.len = r->inner.len = r->text.len = 0;
+    r->facts = (pd_request_facts){.has_time = false};
+    r->profile.len = r->part.len = r->text.len = 0;
     r->stack.len = r->labels.len = r->common.len = 0;
-    r->sets_len = r->types_len = r->rows_len = 0;
+    r->profiles_count = r->types_len = r->rows_len = 0;
 }
 
 static void begin_request(pd_request *r, pd_mem *mem, pd_bytes bytes, pprofdelta_error *err)
 {
     clear_request(r);
-    r->parse = (pd_parse){.mem = mem, .err = err, .zero = bytes.ptr, .element = PPROFDELTA_NOWHERE};
+    r->parse = (pd_parse){.mem = mem,
+                          .err = err,
+                          .read_other = pd_request_field,
+                          .zero = bytes.ptr,
+                          .element = PPROFDELTA_NOWHERE};
     r->left = r->most = PD_REQUEST_ALWAYS + (uint64_t)bytes.len * PD_REQUEST_TIMES;
-    r->facts = (pd_request_facts){.has_time = false};
 }
 
 static pprofdelta_status convert_request(pd_request *r, pd_bytes bytes)
@@ -596,7 +550,7 @@ pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
     r->unknown_fields = r->parse.unknown_fields;
     r->is_read = true;
     r->bytes = *bytes;
-    *bytes = (pd_bytes){r->profile.ptr, r->profile.len};
+    *bytes = pd_buffer_bytes(&r->profile);
     return PPROFDELTA_OK;
 }
 
@@ -605,14 +559,13 @@ void pd_request_release(pd_request *r, pd_mem *mem)
     pd_dictionary_release(&r->dictionary, mem);
     pd_keymap_release(&r->keys, mem);
     pd_keymap_release(&r->comments, mem);
-    pd_buffer *const buffers[] = {&r->profile,     &r->part,   &r->inner,  &r->text,
-                                  &r->stack,       &r->labels, &r->common, &r->origin_resource,
-                                  &r->origin_scope};
+    pd_buffer *const buffers[] = {&r->profile,         &r->part,        &r->text,
+                                  &r->stack,           &r->labels,      &r->common,
+                                  &r->origin_resource, &r->origin_scope};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         pd_buffer_release(mem, buffers[i]);
     PD_RELEASE(mem, r->sources);
     PD_RELEASE(mem, r->profiles);
-    PD_RELEASE(mem, r->sets);
     pd_mem_release(mem, &r->points.at, &r->points.cap, sizeof *r->points.at);
     pd_mem_release(mem, &r->times.at, &r->times.cap, sizeof *r->times.at);
     PD_RELEASE(mem, r->rows);

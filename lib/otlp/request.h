@@ -25,21 +25,23 @@
 #include "otlp/dictionary.h"
 #include "model/transfer.h"
 
-/* One Profile. */
+/* A type and its unit: numbers of strings. */
+typedef struct pd_request_type {
+    uint64_t type, unit;
+    bool is_there;
+} pd_request_type;
+
+/* One Profile, without its samples. */
 typedef struct pd_request_profile {
     pd_bytes body;
-    uint64_t time, duration;
-    bool has_time;
-    uint64_t type, unit; /* numbers of strings */
+    pd_request_type type, period_type;
+    uint64_t time, duration, period;
+    uint64_t dropped;        /* only checked, */
+    pd_bytes payload_format; /* like this */
     uint32_t column;
-    bool has_column; /* our writer says which */
+    bool has_time, has_column; /* our writer says which column */
+    size_t scope, set; /* numbers in the request; the profiles of a set become samples together */
 } pd_request_profile;
-
-/* Profiles that become samples together. Resources and scopes are numbered over the request. */
-typedef struct pd_request_set {
-    size_t first; /* of its profiles; the next set has the first after its last */
-    uint32_t resource, scope;
-} pd_request_set;
 
 /* A sample of the pprof profile, before it is written. Its values are in pd_request.values. */
 typedef struct pd_request_row {
@@ -53,11 +55,10 @@ typedef struct pd_request_row {
 
 /* Where the profiles of a scope come from. */
 typedef struct pd_request_source {
-    pd_bytes resource, scope; /* the messages */
-    pd_bytes resource_url, scope_url;
+    pd_encode_origin origin; /* the messages as they are */
     pd_bytes scope_name, scope_version;
     pd_bytes members; /* the attribute "pprofdelta", which our writer made: see encode/otlp.h */
-    bool has_scope;
+    uint64_t dropped; /* only checked */
 } pd_request_source;
 
 typedef struct pd_request_numbers {
@@ -70,31 +71,32 @@ typedef struct pd_request_facts {
     uint64_t begin, end;    /* of all profiles whose time is known */
     uint64_t lone_duration; /* the longest of the others */
     bool has_time, has_comments;
-    uint64_t period, period_type, period_unit;
+    uint64_t period;
+    pd_request_type period_type;
     uint32_t strings[PD_PROFILE_DOC_URL + 1]; /* by field of a pprof profile */
     pd_bytes order;                           /* pprof.scope.sample_type_order */
+    size_t resources, scopes, sets;
+    size_t timestamps, links; /* that samples have */
+    size_t payloads;          /* profiles with an original payload */
+    size_t listed;            /* attributes of resources and scopes */
+    size_t unshown; /* attributes of profiles, mappings, locations that pprof has no place for */
+    bool has_more;  /* a sample has an attribute of which a label does not say all */
 } pd_request_facts;
 
 struct pd_request {
-    bool takes_several; /* sets; the caller sets it before each call */
-    /* While it is read. Errors are sticky in `parse`. */
-    pd_parse parse;
+    pd_parse parse;      /* errors are sticky in it; the first member: see pd_request_field */
+    bool takes_several;  /* sets; the caller sets it before each call */
     uint64_t left, most; /* bytes that may be made yet, and in all: see pd_request_spend */
     pd_request_facts facts;
     bool is_read;   /* the last input was a request */
     pd_bytes bytes; /* the request, as long as the caller's bytes and the inflated ones */
-    size_t resources, scopes, profiles_count, samples;
-    size_t timestamps, links;       /* that samples have */
-    size_t payloads;                /* profiles with an original payload */
-    size_t listed;                  /* attributes of resources and scopes */
+    size_t profiles_count;
     size_t labels_made, own_labels; /* so far; of the attributes of the last sample */
     unsigned depth;                 /* of the value that is being checked */
-    bool has_more; /* a sample has an attribute of which a label does not say all */
     uint64_t unknown_fields;
     pd_dictionary dictionary;
     pd_buffer profile;          /* the pprof profile */
     pd_buffer part;             /* a record that is being made; empty between records */
-    pd_buffer inner;            /* a record in that */
     pd_buffer text;             /* a string that is being made */
     pd_buffer stack;            /* the locations of the last row */
     pd_buffer labels;           /* of the attributes and the link of a sample */
@@ -103,11 +105,7 @@ struct pd_request {
     size_t sources_cap;
     pd_request_profile *profiles;
     size_t profiles_cap;
-    pd_request_set *sets;
-    size_t sets_len, sets_cap;
-    struct pd_request_type {
-        uint64_t type, unit;
-    } types[PPROFDELTA_MAX_TYPES];
+    pd_request_type types[PPROFDELTA_MAX_TYPES];
     size_t types_len;
     pd_keymap keys; /* of rows, in their order */
     pd_request_row *rows;

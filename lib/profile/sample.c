@@ -4,21 +4,15 @@
 #include <inttypes.h>
 #include <stddef.h>
 
-static const pd_field_row sample_fields[] = {
-    [1] = {PD_FIELD_LIST, 0, "sample.location_id"},
-    [2] = {PD_FIELD_LIST, 0, "sample.value"},
-    [3] = {PD_FIELD_PART, 0, "sample.label"},
-};
+const pd_rows pd_sample_rows =
+    PD_ROWS("sample", [1] = {PD_FIELD_LIST, 0, "sample.location_id"},
+            [2] = {PD_FIELD_LIST, 0, "sample.value"}, [3] = {PD_FIELD_PART, 0, "sample.label"});
 
-static const pd_field_row label_fields[] = {
-    [1] = {PD_FIELD_STRING_REF, offsetof(pd_label, key), "sample.label.key"},
+const pd_rows pd_label_rows = PD_ROWS(
+    "sample.label", [1] = {PD_FIELD_STRING_REF, offsetof(pd_label, key), "sample.label.key"},
     [2] = {PD_FIELD_STRING_REF, offsetof(pd_label, str), "sample.label.str"},
     [3] = {PD_FIELD_NUMBER, offsetof(pd_label, num), "sample.label.num"},
-    [4] = {PD_FIELD_STRING_REF, offsetof(pd_label, num_unit), "sample.label.num_unit"},
-};
-
-const pd_rows pd_sample_rows = PD_ROWS("sample", sample_fields);
-const pd_rows pd_label_rows = PD_ROWS("sample.label", label_fields);
+    [4] = {PD_FIELD_STRING_REF, offsetof(pd_label, num_unit), "sample.label.num_unit"});
 
 static void add_location(pd_sample_reader *r, pd_sample *s, const uint8_t *at, uint64_t id)
 {

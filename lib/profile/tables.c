@@ -15,78 +15,64 @@
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static const pd_field_row sample_type_fields[] = {
-    [1] = {PD_FIELD_STRING, offsetof(pd_value_type, type), "sample_type.type"},
-    [2] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "sample_type.unit"},
-};
+const pd_rows pd_sample_type_rows = PD_ROWS(
+    "sample_type", [1] = {PD_FIELD_STRING, offsetof(pd_value_type, type), "sample_type.type"},
+    [2] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "sample_type.unit"});
 
-static const pd_field_row period_type_fields[] = {
-    [1] = {PD_FIELD_STRING, offsetof(pd_value_type, type), "period_type.type"},
-    [2] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "period_type.unit"},
-};
+const pd_rows pd_period_type_rows = PD_ROWS(
+    "period_type", [1] = {PD_FIELD_STRING, offsetof(pd_value_type, type), "period_type.type"},
+    [2] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "period_type.unit"});
 
-static const pd_field_row mapping_fields[] = {
-    [1] = {PD_FIELD_NUMBER, offsetof(pd_mapping, id), "mapping.id"},
-    [2] = {PD_FIELD_NUMBER, offsetof(pd_mapping, start), "mapping.memory_start"},
-    [3] = {PD_FIELD_NUMBER, offsetof(pd_mapping, limit), "mapping.memory_limit"},
-    [4] = {PD_FIELD_NUMBER, offsetof(pd_mapping, file_offset), "mapping.file_offset"},
-    [5] = {PD_FIELD_STRING, offsetof(pd_mapping, filename), "mapping.filename"},
-    [6] = {PD_FIELD_STRING, offsetof(pd_mapping, build_id), "mapping.build_id"},
-    [7] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[0]), "mapping.has_functions"},
-    [8] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[1]), "mapping.has_filenames"},
-    [9] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[2]), "mapping.has_line_numbers"},
-    [10] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[3]), "mapping.has_inline_frames"},
-};
+const pd_rows pd_mapping_rows =
+    PD_ROWS("mapping", [1] = {PD_FIELD_NUMBER, offsetof(pd_mapping, id), "mapping.id"},
+            [2] = {PD_FIELD_NUMBER, offsetof(pd_mapping, start), "mapping.memory_start"},
+            [3] = {PD_FIELD_NUMBER, offsetof(pd_mapping, limit), "mapping.memory_limit"},
+            [4] = {PD_FIELD_NUMBER, offsetof(pd_mapping, file_offset), "mapping.file_offset"},
+            [5] = {PD_FIELD_STRING, offsetof(pd_mapping, filename), "mapping.filename"},
+            [6] = {PD_FIELD_STRING, offsetof(pd_mapping, build_id), "mapping.build_id"},
+            [7] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[0]), "mapping.has_functions"},
+            [8] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[1]), "mapping.has_filenames"},
+            [9] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[2]), "mapping.has_line_numbers"},
+            [10] = {PD_FIELD_FLAG, offsetof(pd_mapping, has[3]), "mapping.has_inline_frames"});
 
-static const pd_field_row function_fields[] = {
-    [1] = {PD_FIELD_NUMBER, offsetof(pd_function, id), "function.id"},
-    [2] = {PD_FIELD_STRING, offsetof(pd_function, name), "function.name"},
-    [3] = {PD_FIELD_STRING, offsetof(pd_function, system_name), "function.system_name"},
-    [4] = {PD_FIELD_STRING, offsetof(pd_function, filename), "function.filename"},
-    [5] = {PD_FIELD_NUMBER, offsetof(pd_function, start_line), "function.start_line"},
-};
+const pd_rows pd_function_rows =
+    PD_ROWS("function", [1] = {PD_FIELD_NUMBER, offsetof(pd_function, id), "function.id"},
+            [2] = {PD_FIELD_STRING, offsetof(pd_function, name), "function.name"},
+            [3] = {PD_FIELD_STRING, offsetof(pd_function, system_name), "function.system_name"},
+            [4] = {PD_FIELD_STRING, offsetof(pd_function, filename), "function.filename"},
+            [5] = {PD_FIELD_NUMBER, offsetof(pd_function, start_line), "function.start_line"});
 
-static const pd_field_row location_fields[] = {
-    [1] = {PD_FIELD_NUMBER, offsetof(pd_location, id), "location.id"},
-    [2] = {PD_FIELD_NUMBER, offsetof(pd_location, mapping), "location.mapping_id"},
-    [3] = {PD_FIELD_NUMBER, offsetof(pd_location, address), "location.address"},
-    [4] = {PD_FIELD_PART, 0, "location.line"},
-    [5] = {PD_FIELD_FLAG, offsetof(pd_location, is_folded), "location.is_folded"},
-};
+const pd_rows pd_location_rows =
+    PD_ROWS("location", [1] = {PD_FIELD_NUMBER, offsetof(pd_location, id), "location.id"},
+            [2] = {PD_FIELD_NUMBER, offsetof(pd_location, mapping), "location.mapping_id"},
+            [3] = {PD_FIELD_NUMBER, offsetof(pd_location, address), "location.address"},
+            [4] = {PD_FIELD_PART, 0, "location.line"},
+            [5] = {PD_FIELD_FLAG, offsetof(pd_location, is_folded), "location.is_folded"});
 
-static const pd_field_row line_fields[] = {
-    [1] = {PD_FIELD_NUMBER, offsetof(pd_line, function), "location.line.function_id"},
-    [2] = {PD_FIELD_NUMBER, offsetof(pd_line, line), "location.line.line"},
-    [3] = {PD_FIELD_NUMBER, offsetof(pd_line, column), "location.line.column"},
-};
+const pd_rows pd_line_rows =
+    PD_ROWS("location.line",
+            [1] = {PD_FIELD_NUMBER, offsetof(pd_line, function), "location.line.function_id"},
+            [2] = {PD_FIELD_NUMBER, offsetof(pd_line, line), "location.line.line"},
+            [3] = {PD_FIELD_NUMBER, offsetof(pd_line, column), "location.line.column"});
 
 /* The top level. A part has the offset of the number of its elements, if there may be many. */
-static const pd_field_row profile_fields[] = {
-    [1] = {PD_FIELD_PART, offsetof(pd_tables, types_len), "sample_type"},
-    [2] = {PD_FIELD_PART, offsetof(pd_tables, samples), "sample"},
-    [3] = {PD_FIELD_PART, offsetof(pd_tables, mappings_len), "mapping"},
-    [4] = {PD_FIELD_PART, offsetof(pd_tables, locations_len), "location"},
-    [5] = {PD_FIELD_PART, offsetof(pd_tables, functions_len), "function"},
-    [6] = {PD_FIELD_PART, offsetof(pd_tables, strings_len), "string_table"},
-    [7] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.drop_frames), "drop_frames"},
-    [8] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.keep_frames), "keep_frames"},
-    [9] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.time_nanos), "time_nanos"},
-    [10] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.duration_nanos), "duration_nanos"},
-    [11] = {PD_FIELD_PART, 0, "period_type"},
-    [12] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.period), "period"},
-    [13] = {PD_FIELD_LIST, offsetof(pd_tables, comments_len), "comment"},
-    [14] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.default_sample_type),
-            "default_sample_type"},
-    [15] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.doc_url), "doc_url"},
-};
-
-const pd_rows pd_sample_type_rows = PD_ROWS("sample_type", sample_type_fields);
-const pd_rows pd_period_type_rows = PD_ROWS("period_type", period_type_fields);
-const pd_rows pd_mapping_rows = PD_ROWS("mapping", mapping_fields);
-const pd_rows pd_function_rows = PD_ROWS("function", function_fields);
-const pd_rows pd_location_rows = PD_ROWS("location", location_fields);
-const pd_rows pd_line_rows = PD_ROWS("location.line", line_fields);
-const pd_rows pd_profile_rows = PD_ROWS(NULL, profile_fields);
+const pd_rows pd_profile_rows =
+    PD_ROWS(NULL, [1] = {PD_FIELD_PART, offsetof(pd_tables, types_len), "sample_type"},
+            [2] = {PD_FIELD_PART, offsetof(pd_tables, samples), "sample"},
+            [3] = {PD_FIELD_PART, offsetof(pd_tables, mappings_len), "mapping"},
+            [4] = {PD_FIELD_PART, offsetof(pd_tables, locations_len), "location"},
+            [5] = {PD_FIELD_PART, offsetof(pd_tables, functions_len), "function"},
+            [6] = {PD_FIELD_PART, offsetof(pd_tables, strings_len), "string_table"},
+            [7] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.drop_frames), "drop_frames"},
+            [8] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.keep_frames), "keep_frames"},
+            [9] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.time_nanos), "time_nanos"},
+            [10] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.duration_nanos), "duration_nanos"},
+            [11] = {PD_FIELD_PART, 0, "period_type"},
+            [12] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.period), "period"},
+            [13] = {PD_FIELD_LIST, offsetof(pd_tables, comments_len), "comment"},
+            [14] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.default_sample_type),
+                    "default_sample_type"},
+            [15] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.doc_url), "doc_url"});
 
 /* ---- ids --------------------------------------------------------------------------------------- */
 

@@ -1,48 +1,37 @@
 #include "text/dump.h"
 
 #include "base/scale.h"
-#include "profile/fields.h"
-#include "wire/writer.h"
+#include "encode/encode.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The first strings of every converted profile. The file names of the maps follow. */
-enum {
-    S_NONE,
-    S_ALLOC_OBJECTS,
-    S_COUNT,
-    S_ALLOC_SPACE,
-    S_BYTES,
-    S_INUSE_OBJECTS,
-    S_INUSE_SPACE,
-    S_SPACE,
-    S_COMMENT,
-    S_FILES
-};
-
 /* ---- samples ----------------------------------------------------------------------------- */
 
-static uint64_t number_of(pd_dump *d, uint64_t address)
+/* The location of an address; its mapping is found at the end. */
+static uint32_t location_of(pd_model *m, uint64_t address)
 {
-    pd_key key = pd_key_of_number(address, (uintptr_t)d);
-    bool is_new;
-    return (uint64_t)pd_write_key(&d->writer, &d->addresses, key, &is_new) + 1;
+    pd_key key = pd_key_of_number(address, (uintptr_t)m);
+    uint32_t known = pd_model_find_location(m, key);
+    return known ? known : pd_model_add_location(m, key, 0, address, false);
 }
 
-static pprofdelta_status write_stack(pd_dump *d, const pd_record *record, pd_buffer *part)
+static pprofdelta_status add_stack(pd_model *m, const pd_record *record)
 {
     pd_lines stack = {.rest = record->stack, .number = record->line, .start = record->off};
-    while (!d->writer.status && !pd_lines_is_done(&stack)) {
+    uint8_t *at = pd_model_stack(m, record->stack.len / 2 + 1); /* a digit and a space for each */
+    while (at && !pd_lines_is_done(&stack)) {
         uint64_t address;
         if (!pd_lines_hex(&stack, &address))
-            return pd_lines_fail(&stack, "is not a list of addresses", d->writer.err);
+            return pd_lines_fail(&stack, "is not a list of addresses", m->writer.err);
         uint64_t call =
             address ? address - 1 : 0; /* a return address: in the call, one byte lower */
-        pd_write_element(&d->writer, part, number_of(d, call));
+        at = pd_model_stack_put(at, pd_encode_id(location_of(m, call)));
     }
-    return d->writer.status;
+    if (at)
+        pd_model_stack_end(m, at);
+    return m->writer.status;
 }
 
 static size_t first_value(const pd_dump *d)
@@ -50,34 +39,19 @@ static size_t first_value(const pd_dump *d)
     return d->has_no_sums ? PD_TEXT_INUSE_OBJECTS : PD_TEXT_ALLOC_OBJECTS;
 }
 
-/* Both lists are packed. */
-static pprofdelta_status write_sample(pd_dump *d, const pd_record *record)
+static uint32_t string_of(pd_model *m, const char *text)
 {
-    pd_buffer *list = &d->list, *sample = &d->sample;
-    PD_TRY(write_stack(d, record, list));
-    pd_write_part(&d->writer, sample, PD_SAMPLE_LOCATION_ID, list);
-    for (size_t i = first_value(d); i < PD_TEXT_VALUES; i++)
-        pd_write_element(&d->writer, list, (uint64_t)record->values[i]);
-    pd_write_part(&d->writer, sample, PD_SAMPLE_VALUE, list);
-    pd_write_part(&d->writer, &d->profile, PD_PROFILE_SAMPLE, sample);
-    return d->writer.status;
+    return pd_model_string(m, pd_bytes_of(text));
 }
 
-static void write_value_type(pd_dump *d, uint32_t field, uint64_t type, uint64_t unit)
+static void add_types(pd_dump *d)
 {
-    pd_buffer *part = &d->sample;
-    PD_WRITE_VARINTS(&d->writer, part, PD_VALUE_TYPE_TYPE, type, unit);
-    pd_write_part(&d->writer, &d->profile, field, part);
-}
-
-static void write_types(pd_dump *d)
-{
-    static const uint8_t types[PD_TEXT_VALUES][2] = {{S_ALLOC_OBJECTS, S_COUNT},
-                                                     {S_ALLOC_SPACE, S_BYTES},
-                                                     {S_INUSE_OBJECTS, S_COUNT},
-                                                     {S_INUSE_SPACE, S_BYTES}};
-    for (size_t i = first_value(d); i < PD_TEXT_VALUES; i++)
-        write_value_type(d, PD_PROFILE_SAMPLE_TYPE, types[i][0], types[i][1]);
+    static const char *const types[PD_TEXT_VALUES] = {"alloc_objects", "alloc_space",
+                                                      "inuse_objects", "inuse_space"};
+    for (size_t i = first_value(d); i < PD_TEXT_VALUES; i++) {
+        uint32_t type = string_of(&d->model, types[i]);
+        pd_model_add_type(&d->model, type, string_of(&d->model, i % 2 ? "bytes" : "count"));
+    }
 }
 
 /* ---- maps -------------------------------------------------------------------------------- */
@@ -89,10 +63,11 @@ typedef struct map_signs {
 } map_signs;
 
 /* Keeps the mappings of code. Lines of another form are skipped: the counts are valid without them. */
-static void read_maps(pd_dump *d, pd_lines *lines, map_signs *signs)
+static pprofdelta_status read_maps(pd_dump *d, pd_lines *lines, map_signs *signs)
 {
+    const pd_writer *w = &d->model.writer;
     *signs = (map_signs){.has_lines = false};
-    while (!d->writer.status && pd_lines_next(lines)) {
+    while (pd_lines_next(lines)) {
         pd_maps_line map;
         signs->has_lines |= !pd_lines_is_done(lines);
         if (!pd_maps_parse_line(lines->rest, &map))
@@ -101,68 +76,30 @@ static void read_maps(pd_dump *d, pd_lines *lines, map_signs *signs)
         if (map.limit > signs->limit)
             signs->limit = map.limit;
         if (map.is_executable)
-            d->writer.status =
-                pd_maps_add(&d->maps, d->writer.mem, &map, (pd_bytes){0}, d->writer.err);
+            PD_TRY(pd_maps_add(&d->maps, w->mem, &map, (pd_bytes){0}, w->err));
     }
-    if (!d->writer.status)
-        d->writer.status = pd_maps_sort(&d->maps, d->writer.mem, d->writer.err);
+    return pd_maps_sort(&d->maps, w->mem, w->err);
 }
 
-static void write_maps(pd_dump *d)
+/* Adds all mappings: the id of each is its number plus one. Sets those of the locations. */
+static void add_mappings(pd_dump *d)
 {
-    pd_buffer *part = &d->sample;
-    for (size_t i = 0; i < d->maps.len; i++) {
+    pd_model *m = &d->model;
+    for (uint32_t i = 0; i < d->maps.len && !m->writer.status; i++) {
         const pd_map *map = &d->maps.maps[i];
-        PD_WRITE_VARINTS(&d->writer, part, PD_MAPPING_ID, i + 1, map->start, map->limit,
-                         map->file_offset, map->name_len ? S_FILES + i : S_NONE);
-        pd_write_part(&d->writer, &d->profile, PD_PROFILE_MAPPING, part);
+        pd_model_mapping out = {.start = map->start,
+                                .limit = map->limit,
+                                .file_offset = map->file_offset,
+                                .filename = pd_model_string(m, pd_maps_name(&d->maps, i))};
+        pd_model_add_mapping(m, pd_key_of_number(i, 0), &out);
     }
-}
-
-static void write_locations(pd_dump *d)
-{
-    pd_buffer *part = &d->sample;
-    for (size_t i = 0; i < d->addresses.len && !d->writer.status; i++) {
-        uint64_t address = d->addresses.keys[i].hi;
-        uint32_t map = pd_maps_find(&d->maps, address);
-        PD_WRITE_VARINTS(&d->writer, part, PD_LOCATION_ID, i + 1,
-                         map == PD_MAP_NONE ? 0 : map + UINT64_C(1), address);
-        pd_write_part(&d->writer, &d->profile, PD_PROFILE_LOCATION, part);
+    for (size_t i = 0; i < m->location_keys.len && !m->writer.status; i++) {
+        uint32_t map = pd_maps_find(&d->maps, m->locations[i].address);
+        m->locations[i].mapping = map == PD_MAP_NONE ? 0 : map + 1;
     }
 }
 
 /* ---- the profile ------------------------------------------------------------------------- */
-
-static void write_string(pd_dump *d, const char *string)
-{
-    pd_write_bytes(&d->writer, &d->profile, PD_PROFILE_STRING_TABLE, (const uint8_t *)string,
-                   strlen(string));
-}
-
-static void write_strings(pd_dump *d, const pd_records *records)
-{
-    static const char *const strings[] = {
-        [S_NONE] = "",
-        [S_ALLOC_OBJECTS] = "alloc_objects",
-        [S_COUNT] = "count",
-        [S_ALLOC_SPACE] = "alloc_space",
-        [S_BYTES] = "bytes",
-        [S_INUSE_OBJECTS] = "inuse_objects",
-        [S_INUSE_SPACE] = "inuse_space",
-        [S_SPACE] = "space",
-    };
-    char comment[64];
-    snprintf(comment, sizeof comment, "from a text heap profile, %s/%llu",
-             records->is_jemalloc || records->repeats_inuse ? "heap_v2" : "heapprofile",
-             (unsigned long long)records->rate);
-    for (size_t i = 0; i < S_COMMENT; i++)
-        write_string(d, strings[i]);
-    write_string(d, comment);
-    for (uint32_t i = 0; i < d->maps.len; i++) {
-        pd_bytes name = pd_maps_name(&d->maps, i);
-        pd_write_bytes(&d->writer, &d->profile, PD_PROFILE_STRING_TABLE, name.ptr, name.len);
-    }
-}
 
 /* Finds out whether there are cumulative counts. jemalloc without prof_accum writes zeros, and
  * tcmalloc's sample of the heap repeats the values in use. */
@@ -171,7 +108,7 @@ static pprofdelta_status look_for_sums(pd_dump *d, pd_records records)
     pd_record record;
     bool has_one;
     do {
-        PD_TRY(pd_records_next(&records, &record, &has_one, d->writer.err));
+        PD_TRY(pd_records_next(&records, &record, &has_one, d->model.writer.err));
         const int64_t *v = record.values;
         if (has_one)
             d->has_no_sums =
@@ -190,48 +127,62 @@ static pprofdelta_status look_for_sums(pd_dump *d, pd_records records)
  * The maps have no end mark, but they are ordered by address. On Linux the main thread's stack is
  * near the end, above all code. Without it, the maps are taken as complete if they reach beyond all
  * addresses of the stacks. */
-static pprofdelta_status check_end(const pd_dump *d, const pd_lines *lines, const map_signs *signs)
+static pprofdelta_status check_end(const pd_model *m, const pd_lines *lines, const map_signs *signs)
 {
+    pprofdelta_error *err = m->writer.err;
     if (!signs->has_lines)
         return pd_lines_fail(lines, "the dump is cut off after this line: there are no mappings",
-                             d->writer.err);
+                             err);
     if (signs->has_stack)
         return PPROFDELTA_OK;
     if (!pd_lines_is_ended(lines))
-        return pd_lines_fail(lines, "ends in the middle: the dump is cut off", d->writer.err);
-    for (size_t i = 0; i < d->addresses.len && signs->limit; i++)
-        if (d->addresses.keys[i].hi >= signs->limit)
+        return pd_lines_fail(lines, "ends in the middle: the dump is cut off", err);
+    for (size_t i = 0; i < m->location_keys.len && signs->limit; i++)
+        if (m->locations[i].address >= signs->limit)
             return pd_lines_fail(lines,
                                  "the dump is cut off after this line: the mappings do not "
                                  "reach the addresses of all stacks",
-                                 d->writer.err);
+                                 err);
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status make_profile(pd_dump *d, pd_records *records, bool is_raw)
+static pprofdelta_status fill_model(pd_dump *d, pd_records *records, bool is_raw)
 {
+    pd_model *m = &d->model;
+    pprofdelta_error *err = m->writer.err;
     pd_record record;
+    map_signs signs;
     bool has_one = true;
     PD_TRY(look_for_sums(d, *records));
-    write_types(d);
+    add_types(d);
     for (;;) {
-        PD_TRY(pd_records_next(records, &record, &has_one, d->writer.err));
+        PD_TRY(pd_records_next(records, &record, &has_one, err));
         if (!has_one)
             break;
         if (!is_raw && !pd_dump_unsample(d, record.values + first_value(d)))
-            return pd_no_fit(d->writer.err, record.off, "an unsampled value does not fit");
-        PD_TRY(write_sample(d, &record));
+            return pd_no_fit(err, record.off, "an unsampled value does not fit");
+        PD_TRY(add_stack(m, &record));
+        pd_model_add_sample(m, record.values + first_value(d));
     }
-    map_signs signs;
-    read_maps(d, &records->lines, &signs);
-    PD_TRY(d->writer.status ? d->writer.status : check_end(d, &records->lines, &signs));
-    write_maps(d);
-    write_locations(d);
-    write_value_type(d, PD_PROFILE_PERIOD_TYPE, S_SPACE, S_BYTES);
-    pd_write_varint(&d->writer, &d->profile, PD_PROFILE_PERIOD, d->rate);
-    pd_write_varint(&d->writer, &d->profile, PD_PROFILE_COMMENT, S_COMMENT);
-    write_strings(d, records);
-    return d->writer.status;
+    PD_TRY(read_maps(d, &records->lines, &signs));
+    PD_TRY(check_end(m, &records->lines, &signs));
+    add_mappings(d);
+    return m->writer.status;
+}
+
+static pprofdelta_status encode_model(pd_dump *d, const pd_records *records, pd_bytes *bytes)
+{
+    pd_model *m = &d->model;
+    pd_encoder encoder = {.format = PPROFDELTA_PPROF};
+    char comment[64];
+    snprintf(comment, sizeof comment, "from a text heap profile, %s/%llu",
+             records->is_jemalloc || records->repeats_inuse ? "heap_v2" : "heapprofile",
+             (unsigned long long)records->rate);
+    pd_model_header header = {
+        .has_period_type = true, .period_type = string_of(m, "space"), .period = d->rate};
+    header.period_unit = string_of(m, "bytes");
+    pd_model_add_comment(m, string_of(m, comment));
+    return pd_encode(&encoder, m, &header, bytes);
 }
 
 bool pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes)
@@ -256,14 +207,11 @@ pprofdelta_status pd_dump_read(pd_dump *d, pd_mem *mem, bool is_raw, pd_bytes *b
     d->has_no_sums = false;
     if (!pd_records_begin(&records, *bytes))
         return PPROFDELTA_OK;
-    d->writer = (pd_writer){.mem = mem, .err = err};
-    d->profile.len = d->sample.len = d->list.len = 0;
+    pd_model_begin(&d->model, mem, err);
     pd_maps_clear(&d->maps);
-    pd_keymap_clear(&d->addresses);
     d->rate = records.rate;
-    PD_TRY(make_profile(d, &records, is_raw));
-    *bytes = (pd_bytes){d->profile.ptr, d->profile.len};
-    return PPROFDELTA_OK;
+    PD_TRY(fill_model(d, &records, is_raw));
+    return encode_model(d, &records, bytes);
 }
 
 bool pd_dump_unsample(const pd_dump *d, int64_t *values)
@@ -277,10 +225,7 @@ bool pd_dump_unsample(const pd_dump *d, int64_t *values)
 
 void pd_dump_release(pd_dump *d, pd_mem *mem)
 {
-    pd_buffer_release(mem, &d->profile);
-    pd_buffer_release(mem, &d->sample);
-    pd_buffer_release(mem, &d->list);
-    pd_keymap_release(&d->addresses, mem);
+    pd_model_release(&d->model, mem);
     pd_maps_release(&d->maps, mem);
     *d = (pd_dump){0};
 }

@@ -1,6 +1,6 @@
 /* Converts a heap profile in text form into a pprof profile.
  *
- *     text --records.c--> counts and addresses --dump.c--> pprof bytes --> the reader of profiles
+ *     text --records.c--> counts and addresses --dump.c--> model --encode--> the reader of profiles
  *
  * For a delta the values are the recorded ones: they are subtracted first and unsampled afterwards.
  * Otherwise they are unsampled here. The value types are those of Go's heap profile; a dump without
@@ -13,10 +13,9 @@
 #ifndef PD_TEXT_DUMP_H
 #define PD_TEXT_DUMP_H
 
-#include "base/keymap.h"
+#include "model/model.h"
 #include "process/maps.h"
 #include "text/records.h"
-#include "wire/writer.h"
 
 /* Scales *objects and *bytes in place, rounded to the nearest number. Both stay unchanged if rate
  * is below 2 (all allocations are recorded) or if one of them is 0 (the size is unknown). A result
@@ -25,14 +24,10 @@ bool pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes);
 
 typedef struct pd_dump {
     uint32_t rate; /* one byte in `rate` is sampled; 1: all are; 0: the last input was not text */
-    bool has_no_sums;    /* no cumulative counts */
-    pd_buffer profile;   /* the bytes of the profile */
-    pd_keymap addresses; /* of the locations; number + 1 is the location's id */
-    pd_buffer sample;    /* scratch: the message that is being built */
-    pd_buffer list;      /* scratch: the packed list in that */
-    pd_maps maps;        /* of code */
-    pd_writer writer;    /* of the text that is being read */
-} pd_dump;               /* zero it to begin */
+    bool has_no_sums; /* no cumulative counts */
+    pd_model model;   /* whose `encoded` is the profile */
+    pd_maps maps;     /* of code */
+} pd_dump;            /* zero it to begin */
 
 /* If *bytes is a text of these formats, converts it and sets *bytes to the profile, which is valid
  * until the next call. Otherwise sets rate to 0 and leaves *bytes. is_raw: the values are not

@@ -37,12 +37,14 @@ bool pd_field_read(pd_parse *parse, const pd_rows *rows, const pd_field *field, 
 {
     const pd_field_row *row = pd_row_of(rows, field->number);
     const char *name = row->name ? row->name : rows->name;
-    if (row->kind == PD_FIELD_UNKNOWN || row->kind >= PD_FIELD_PART) {
-        parse->unknown_fields += row->kind == PD_FIELD_UNKNOWN;
-        return row->kind == PD_FIELD_UNKNOWN;
-    }
     void *to = (char *)out + row->at;
     switch (row->kind) {
+    case PD_FIELD_UNKNOWN:
+        parse->unknown_fields++;
+        break;
+    case PD_FIELD_PART:
+    case PD_FIELD_LIST:
+        return false;
     case PD_FIELD_NUMBER:
         *(uint64_t *)to = pd_parse_number(parse, name, field);
         break;
@@ -56,10 +58,13 @@ bool pd_field_read(pd_parse *parse, const pd_rows *rows, const pd_field *field, 
         *(pd_string_ref *)to = (pd_string_ref){pd_parse_string(parse, name, field),
                                                pd_parse_offset(parse, field->start)};
         break;
-    default:
+    case PD_FIELD_FIXED64:
         *(uint64_t *)to = field->value;
         if (field->wire != PD_WIRE_FIXED64)
             pd_parse_wrong_wire(parse, name, field);
+        break;
+    default:
+        parse->read_other(parse, row->kind, name, field, to);
     }
     return true;
 }

@@ -1,11 +1,9 @@
 /* Reads protobuf messages by rows. A table of rows has one row for each field of a message, at the
  * index that is the field's number: how it is read, where its value goes, and its name for errors.
  *
- *     static const pd_field_row line_fields[] = {
- *         [PD_LINE_FUNCTION_ID] = {PD_FIELD_NUMBER, offsetof(pd_line, function), "line.function_id"},
- *         [PD_LINE_LINE] = {PD_FIELD_NUMBER, offsetof(pd_line, line), "line.line"},
- *     };
- *     const pd_rows line_rows = PD_ROWS("line", line_fields);
+ *     const pd_rows line_rows =
+ *         PD_ROWS("line", [1] = {PD_FIELD_NUMBER, offsetof(pd_line, function), "line.function_id"},
+ *                 [2] = {PD_FIELD_NUMBER, offsetof(pd_line, line), "line.line"});
  *     ...
  *     pd_message_read(parse, body, &line_rows, &line);
  *
@@ -27,6 +25,9 @@ typedef struct pd_parse {
         pd_writer
             writer; /* for what is written of what is read: a failure of one is that of both */
     };
+    /* Reads a field of a kind from PD_FIELD_OTHER on; `name` is for errors. */
+    void (*read_other)(struct pd_parse *parse, unsigned kind, const char *name,
+                       const pd_field *field, void *to);
     const uint8_t *zero; /* a byte of the profile, and */
     uint64_t base;       /* its offset in the profile; 0 if all bytes are in memory */
     uint64_t element;    /* of the current top-level field, or PPROFDELTA_NOWHERE */
@@ -104,7 +105,7 @@ typedef enum pd_field_kind {
     PD_FIELD_FIXED64,    /* a uint64_t */
     PD_FIELD_PART,       /* the caller reads it: bytes, or a message */
     PD_FIELD_LIST,       /* the caller reads it: a repeated number, packed or not (pd_list) */
-    PD_FIELD_OTHER       /* the caller reads it: the kinds of a room begin here */
+    PD_FIELD_OTHER       /* the kinds of a room begin here: parse->read_other reads them */
 } pd_field_kind;
 
 /* A string index, and the offset of its field. */
@@ -125,10 +126,20 @@ typedef struct pd_rows {
     const pd_field_row *rows; /* row 0 is PD_FIELD_UNKNOWN: no field has the number 0 */
 } pd_rows;
 
-#define PD_ROWS(name, rows)                                                                        \
+#define PD_ROWS(name, ...)                                                                         \
     {                                                                                              \
-        (name), sizeof(rows) / sizeof *(rows), (rows)                                              \
+        (name), sizeof((const pd_field_row[]){__VA_ARGS__}) / sizeof(pd_field_row),                \
+            (const pd_field_row[])                                                                 \
+        {                                                                                          \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
     }
+
+/* These rows for a message with this name. */
+static inline pd_rows pd_rows_named(const pd_rows *rows, const char *name)
+{
+    return (pd_rows){name, rows->len, rows->rows};
+}
 
 static inline const pd_field_row *pd_row_of(const pd_rows *rows, uint32_t number)
 {

@@ -70,25 +70,38 @@ static inline void pd_write_element(pd_writer *writer, pd_buffer *buffer, uint64
 
 /* A length-delimited field, also if it is empty. */
 static inline void pd_write_bytes(pd_writer *writer, pd_buffer *buffer, uint32_t number,
-                                  const uint8_t *ptr, size_t len)
+                                  pd_bytes bytes)
 {
-    size_t most = len > SIZE_MAX - 16 ? SIZE_MAX : len + 5 + PD_VARINT_MAX;
+    size_t most = bytes.len > SIZE_MAX - 16 ? SIZE_MAX : bytes.len + 5 + PD_VARINT_MAX;
     uint8_t *p = pd_write_room(writer, buffer, most);
     if (!p)
         return;
     p = pd_varint_encode(p, number << 3 | PD_WIRE_BYTES);
-    p = pd_varint_encode(p, len);
-    if (ptr) /* an empty buffer may have no memory */
-        memcpy(p, ptr, len);
-    pd_write_done(buffer, p + len);
+    p = pd_varint_encode(p, bytes.len);
+    if (bytes.ptr) /* an empty buffer may have no memory */
+        memcpy(p, bytes.ptr, bytes.len);
+    pd_write_done(buffer, p + bytes.len);
 }
 
 /* The content of `part` as a length-delimited field. Empties part for the next message. */
 static inline void pd_write_part(pd_writer *writer, pd_buffer *buffer, uint32_t number,
                                  pd_buffer *part)
 {
-    pd_write_bytes(writer, buffer, number, part->ptr, part->len);
+    pd_write_bytes(writer, buffer, number, pd_buffer_bytes(part));
     part->len = 0;
+}
+
+/* Makes a length-delimited field of what is in the buffer from this offset on. */
+static inline void pd_write_wrap(pd_writer *writer, pd_buffer *buffer, size_t from, uint32_t number)
+{
+    uint64_t tag = number << 3 | PD_WIRE_BYTES;
+    size_t len = buffer->len - from, intro = pd_varint_size(tag) + pd_varint_size(len);
+    if (!pd_write_room(writer, buffer, intro))
+        return;
+    uint8_t *p = buffer->ptr + from;
+    memmove(p + intro, p, len);
+    pd_varint_encode(pd_varint_encode(p, tag), len);
+    buffer->len += intro;
 }
 
 static inline void pd_write_fixed64(pd_writer *writer, pd_buffer *buffer, uint32_t number,
@@ -104,14 +117,13 @@ static inline void pd_write_fixed64(pd_writer *writer, pd_buffer *buffer, uint32
 }
 
 /* Bytes without a tag. */
-static inline void pd_write_raw(pd_writer *writer, pd_buffer *buffer, const uint8_t *ptr,
-                                size_t len)
+static inline void pd_write_raw(pd_writer *writer, pd_buffer *buffer, pd_bytes bytes)
 {
-    uint8_t *p = ptr && len ? pd_write_room(writer, buffer, len) : NULL;
+    uint8_t *p = bytes.ptr && bytes.len ? pd_write_room(writer, buffer, bytes.len) : NULL;
     if (!p)
         return;
-    memcpy(p, ptr, len);
-    pd_write_done(buffer, p + len);
+    memcpy(p, bytes.ptr, bytes.len);
+    pd_write_done(buffer, p + bytes.len);
 }
 
 /* Returns the number of the key in a set, to which it is added if it is new; 0 after a failure. *is_new: it was

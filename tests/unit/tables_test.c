@@ -401,11 +401,12 @@ TEST(an_offset_does_not_overflow)
     struct ArrowSchema schema = {.release = NULL};
     struct ArrowArray array = {.release = NULL};
     pprofdelta_error err;
-    pd_arrow arrow = {.err = &err};
+    pd_writer w = {.err = &err};
+    pd_arrow arrow = {.writer = &w};
     const pd_arrow_kind kind = {.name = "name", .format = "u"};
     pd_mem_init(&arrow.mem, NULL, UINT64_MAX);
     CHECK(!pd_arrow_make(&arrow, (pd_arrow_at){&schema, &array}, &kind, 1, (size_t)INT32_MAX + 1));
-    CHECK(arrow.status == PPROFDELTA_E_LIMIT && strstr(err.text, "2147483647"));
+    CHECK(w.status == PPROFDELTA_E_LIMIT && strstr(err.text, "2147483647"));
     CHECK(!schema.release && !array.release);
 }
 

@@ -324,8 +324,8 @@ TEST(addresses_have_hashes_that_a_dump_cannot_know)
     for (size_t i = 0; i < 2; i++)
         REQUIRE(!read_dump(&dumps[i], &mem, scattered(&a, 10), &out));
     for (size_t i = 0; i < 10; i++) {
-        CHECK(dumps[0].addresses.keys[i].hi == dumps[1].addresses.keys[i].hi);
-        CHECK(dumps[0].addresses.keys[i].lo != dumps[1].addresses.keys[i].lo);
+        CHECK(dumps[0].model.location_keys.keys[i].hi == dumps[1].model.location_keys.keys[i].hi);
+        CHECK(dumps[0].model.location_keys.keys[i].lo != dumps[1].model.location_keys.keys[i].lo);
     }
     for (size_t i = 0; i < 2; i++)
         pd_dump_release(&dumps[i], &mem);
