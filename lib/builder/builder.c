@@ -81,7 +81,7 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
     pd_collected_release(&b->outgoing);
     pd_collected_release(&b->gathering);
     pd_model_release(&b->model, &b->export_mem);
-    pd_model_copy_release(&b->copy, &b->export_mem);
+    pd_transfer_release(&b->transfer, &b->export_mem);
     pd_compressor_fini(&b->compressor, &b->export_mem);
     pd_outline_release(&b->outline, &b->mem);
     pd_mem_end(&b->mem, b, sizeof *b);

@@ -50,7 +50,7 @@ struct pprofdelta_builder {
     pd_life life;
     pd_mem export_mem;
     pd_model model;
-    pd_model_copy copy;
+    pd_transfer transfer;
     pd_compressor compressor;
 };
 

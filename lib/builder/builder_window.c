@@ -16,7 +16,7 @@
 static pprofdelta_status move_out(pprofdelta_builder *b, pprofdelta_error *err)
 {
     pprofdelta_status status = pd_collected_move(&b->outgoing, &b->spare, err);
-    return status == PPROFDELTA_E_LIMIT && b->outgoing.keys.len ? PPROFDELTA_OK : status;
+    return status == PPROFDELTA_E_LIMIT && b->outgoing.sum.ledger.keys.len ? PPROFDELTA_OK : status;
 }
 
 /* Moves all samples that were added so far to the outgoing collection. If that fails, the rest
@@ -24,10 +24,10 @@ static pprofdelta_status move_out(pprofdelta_builder *b, pprofdelta_error *err)
 static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK, waiting;
-    for (bool goes_on = true; goes_on && !status && !b->spare.keys.len;) {
+    for (bool goes_on = true; goes_on && !status && !b->spare.sum.ledger.keys.len;) {
         pd_lock_take(&b->adding);
         waiting = pd_builder_drain(b, err);
-        goes_on = waiting && b->gathering.keys.len;
+        goes_on = waiting && b->gathering.sum.ledger.keys.len;
         PD_SWAP(pd_collected, b->gathering, b->spare);
         pd_lock_give(&b->adding);
         status = waiting && !goes_on ? waiting : move_out(b, err);
@@ -69,8 +69,9 @@ static pprofdelta_status write_window(pprofdelta_builder *b, const pprofdelta_si
     pd_lock_sink unlocked = {&b->work, &b->life, sink};
     pprofdelta_sink out = {.write = pd_lock_sink_write, .cookie = &unlocked};
     pd_bytes raw;
-    pd_outline_begin(&b->outline, &b->model, &b->export_mem, err);
-    pd_collected_write(&b->outgoing, &b->copy, &b->model);
+    pd_model_begin(&b->model, &b->export_mem, err);
+    pd_outline_begin(&b->outline, &b->model);
+    pd_collected_write(&b->outgoing, &b->transfer, &b->model);
     pprofdelta_status status = pd_outline_finish(&b->outline, &b->life, &b->model, &raw);
     *report = (pprofdelta_builder_report){.pid = b->outline.pid,
                                           .sequence = window->sequence,

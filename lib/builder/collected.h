@@ -1,16 +1,9 @@
-/* Samples that were added and not written yet: distinct samples, in a model without types, and their values.
- *
- *     sample i    keys[i]      its identity
- *                 origins[i]   the offset of its sample in the model
- *                 values       one for each type, added up
- *
- * Adding a sample succeeds or changes nothing that is written. Locations that a failed addition leaves behind have no
- * user, and are not copied. */
+/* Samples that were added and not written yet. Adding a sample succeeds or changes nothing that is written. */
 #ifndef PD_BUILDER_COLLECTED_H
 #define PD_BUILDER_COLLECTED_H
 
 #include "base/sum.h"
-#include "model/copy.h"
+#include "model/totals.h"
 #include "places/packed.h"
 #include "pprofdelta_record.h"
 
@@ -50,12 +43,8 @@ typedef struct pd_sample {
 typedef struct pd_collected {
     pd_mem mem;
     size_t types;
-    pd_keymap keys;
-    size_t *origins;
-    int64_t *values;
-    size_t origins_cap, values_cap;
-    pd_model model;
-    pd_model_copy copy;
+    pd_totals sum;
+    pd_transfer transfer; /* from another one */
     uint64_t in, lost; /* samples that were added; those of them that were left out */
 } pd_collected;        /* zero it, then set mem and types */
 
@@ -69,7 +58,7 @@ pprofdelta_status pd_collected_move(pd_collected *collected, pd_collected *from,
                                     pprofdelta_error *err);
 
 /* Copies each sample that has a value to a model that has begun. Its failures are sticky there. */
-void pd_collected_write(const pd_collected *collected, pd_model_copy *copy, pd_model *out);
+void pd_collected_write(const pd_collected *collected, pd_transfer *transfer, pd_model *out);
 
 /* Removes everything and keeps the capacity. */
 void pd_collected_clear(pd_collected *collected);

@@ -44,13 +44,9 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
         return;
     pprofdelta *pd = adder->pd;
     size_t cap = 1;
-    pd_sum *const sums[] = {&adder->sum, &adder->merge.total};
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
-        pd_ledger_release(&sums[i]->ledger, &pd->mem);
-        pd_model_release(&sums[i]->stacks, &pd->mem);
-        PD_RELEASE(&pd->mem, sums[i]->origins);
-    }
-    pd_model_copy_release(&adder->copy, &pd->mem);
+    pd_totals_release(&adder->sum, &pd->mem);
+    pd_totals_release(&adder->merge.total, &pd->mem);
+    pd_transfer_release(&adder->transfer, &pd->mem);
     pd_keymap_release(&adder->merge.seen, &pd->mem);
     pd_schema_release(&adder->merge.period_type, &pd->mem);
     pd_mapped_list *const lists[] = {&adder->mapped, &adder->spare_mapped};
@@ -67,20 +63,12 @@ pd_mem *pd_adder_mem(pprofdelta_adder *adder)
 
 /* ---- adding a profile -------------------------------------------------------------------- */
 
-/* Makes the sum empty. */
-static pprofdelta_status clear(pprofdelta_adder *a, pd_sum *s, size_t values, pprofdelta_error *err)
-{
-    pd_ledger_clear(&s->ledger, values);
-    pd_model_begin(&s->stacks, &a->pd->mem, err); /* without types: its samples have no values */
-    return s->stacks.writer.status;
-}
-
 /* Begins a sum; of a merge, that of a target. */
 static pprofdelta_status begin_sum(pprofdelta_adder *a, pprofdelta_error *err)
 {
     a->has_settled = a->merge.targets != 0;
     a->has_window = false;
-    return clear(a, &a->sum, a->pd->schema.counters, err);
+    return pd_totals_begin(&a->sum, &a->pd->mem, a->pd->schema.len, err);
 }
 
 /* Are in-use values in the ledger? In a merge all targets have the same columns. */
@@ -114,7 +102,7 @@ static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofd
     pd_input *cur = &pd->cur;
     PD_TRY(pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err));
     memcpy(a->is_gauge, is_gauge, sizeof a->is_gauge);
-    PD_TRY(clear(a, &a->merge.total, pd->schema.len, err));
+    PD_TRY(pd_totals_begin(&a->merge.total, &pd->mem, pd->schema.len, err));
     return begin_sum(a, err);
 }
 
@@ -203,14 +191,6 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     return pd_input_samples(cur, (pd_sample_taker){0}, err);
 }
 
-pprofdelta_status pd_sum_note_stack(pprofdelta_adder *a, pd_sum *s, size_t entry,
-                                    pprofdelta_error *err)
-{
-    PD_TRY(PD_GROW(&a->pd->mem, s->origins, entry + 1, err));
-    s->origins[entry] = s->stacks.encoded.len;
-    return PPROFDELTA_OK;
-}
-
 /* Returns whether the profile's gauges are absolute, and gauges are summed. */
 static bool replaces_gauges(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
 {
@@ -222,7 +202,7 @@ static void forget_gauges(pprofdelta_adder *a)
 {
     pd_ledger *ledger = &a->sum.ledger;
     for (size_t entry = 0; entry < ledger->committed; entry++)
-        for (size_t i = 0; i < ledger->counters; i++)
+        for (size_t i = 0; i < a->pd->schema.counters; i++)
             if (a->is_gauge[i])
                 pd_ledger_base(ledger, entry)[i] = 0;
 }
@@ -266,45 +246,37 @@ static void note_time(pprofdelta_adder *a, const pd_input *input)
     a->has_settled = true;
 }
 
-pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err)
+pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, bool is_last,
+                                pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
     pd_ledger *ledger = &a->sum.ledger;
     const pd_window *w = &input->window;
-    a->sum.stacks.writer.err = err;
+    size_t len = is_last ? pd->schema.len : pd->schema.counters;
+    a->sum.model.writer.err = err;
     note_time(a, input);
     if (replaces_gauges(a, &a->last)) {
         forget_gauges(a);
         a->has_window = true;
     }
     pprofdelta_status status =
-        pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &a->sum.stacks, err);
+        pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &a->sum.model, err);
     for (size_t row = 0; row < w->len && !status; row++) {
         size_t entry = w->entry[row];
         int64_t *base = pd_ledger_base(ledger, entry);
         const int64_t *values = pd_window_values(w, row);
         bool is_new = entry >= ledger->committed;
-        for (size_t i = 0; i < ledger->counters; i++)
-            base[i] = (int64_t)((is_new ? 0 : (uint64_t)base[i]) + (uint64_t)values[i]);
-        if (!is_new || (status = pd_sum_note_stack(a, &a->sum, entry, err)))
+        if (is_new)
+            memset(base, 0, ledger->counters * sizeof *base);
+        for (size_t i = 0; i < len; i++)
+            base[i] = (int64_t)((uint64_t)base[i] + (uint64_t)values[i]);
+        if (!is_new)
             continue;
-        pd_transfer_sample(&input->transfer, w->origin[row], NULL);
-        status = a->sum.stacks.writer.status;
+        pd_transfer_sample(&input->transfer, w->origin[row]);
+        status = pd_totals_add_sample(&a->sum, entry);
     }
     ledger->committed = ledger->kept = ledger->keys.len;
     return status;
-}
-
-bool pd_sum_row(const pd_sum *s, const pd_window *last, size_t entry, int64_t *row)
-{
-    int64_t any = 0;
-    for (size_t i = 0; i < s->ledger.counters; i++)
-        any |= row[i] = pd_ledger_base(&s->ledger, entry)[i];
-    for (size_t i = s->ledger.counters; i < last->stride; i++) {
-        uint32_t at = pd_window_row_of(last, (uint32_t)entry);
-        any |= row[i] = at == PD_ROW_NONE ? 0 : pd_window_values(last, at)[i];
-    }
-    return any != 0;
 }
 
 /* Checks that each counter of the sum fits in 64 bits. */
@@ -319,7 +291,7 @@ static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_
         int64_t any;
         if (w->entry[row] >= ledger->committed)
             continue;
-        for (size_t i = 0; i < ledger->counters; i++)
+        for (size_t i = 0; i < a->pd->schema.counters; i++)
             if (!(is_anew && a->is_gauge[i]) &&
                 __builtin_add_overflow(pd_ledger_base(ledger, w->entry[row])[i], values[i], &any))
                 return pd_no_fit(err, w->origin[row], PD_SUM_FITS_NOT);
@@ -343,7 +315,7 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
     else if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC)
         pd_window_abandon(&pd->prev.window);
     else if (join != PPROFDELTA_JOIN_FIRST)
-        PD_TRY(pd_sum_settle(a, &pd->prev, err));
+        PD_TRY(pd_sum_settle(a, &pd->prev, false, err));
     if (is_other || join == PPROFDELTA_JOIN_RESYNC)
         PD_TRY(begin_sum(a, err));
     PD_TRY(pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
@@ -405,25 +377,6 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
 
 /* ---- writing the sum --------------------------------------------------------------------- */
 
-/* Writes all samples that are not zero. */
-static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *err)
-{
-    pprofdelta *pd = a->pd;
-    pd_sum *s = a->merge.is_on ? &a->merge.total : &a->sum;
-    const pd_columns *columns = &pd->cur.columns;
-    int64_t row[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    PD_TRY(pd_model_copy_begin(&a->copy, &pd->mem, &s->stacks, &pd->model, err));
-    for (size_t entry = 0; entry < s->ledger.committed; entry++) {
-        if (!pd_sum_row(s, &pd->cur.window, entry, row))
-            continue;
-        for (size_t i = 0; i < columns->len; i++)
-            values[i] = row[columns->slot[i]];
-        pd_model_copy_sample(&a->copy, s->origins[entry]);
-        pd_model_add_sample(&pd->model, values);
-    }
-    return PPROFDELTA_OK;
-}
-
 /* Returns whether the sum begins at the start of the process. */
 static bool is_cumulative(const pprofdelta_stamp *first)
 {
@@ -465,10 +418,12 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
 {
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
+    const pd_totals *sum = a->merge.is_on ? &a->merge.total : &a->sum;
     cur->otlp.is_read &= !a->merge.is_on; /* the resource is that of one target */
     PD_TRY(pd_output_begin(pd, err));
     pd_transfer_expect_mappings(&cur->transfer); /* the addresses are the last profile's */
-    PD_TRY(write_samples(a, err));
+    PD_TRY(pd_transfer_begin_model(&a->transfer, &pd->mem, &sum->model, &pd->model, err));
+    pd_totals_write(sum, &cur->columns, &a->transfer);
     if (!a->merge.is_on) /* the comments of one target */
         pd_output_comments(pd);
     pprofdelta_stamp stamp = stamp_of(a);
@@ -499,7 +454,7 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     if (a->has_gap)
         return pd_fail_as(err, &a->gap);
     PD_TRY(a->merge.is_on ? pd_merge_end_target(a, &pd->cur, err)
-                          : pd_sum_settle(a, &pd->cur, err));
+                          : pd_sum_settle(a, &pd->cur, true, err));
     PD_TRY(write_profile(a, &out, err));
     return pd_compress(&pd->compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
                        err);

@@ -5,23 +5,15 @@
 
 #include "delta/context.h"
 #include "delta/join.h"
-#include "model/copy.h"
+#include "model/totals.h"
 #include "profile/stamp.h"
-
-/* Samples and their values. */
-typedef struct pd_sum {
-    pd_ledger ledger;
-    pd_model stacks; /* each sample once, without values */
-    size_t *origins; /* of the entries: offsets of their samples in stacks */
-    size_t origins_cap;
-} pd_sum;
 
 /* The targets, and for merges what is complete. */
 typedef struct pd_merge {
     bool is_on;     /* the sum is a merge */
     pd_keymap seen; /* the targets so far: see pd_merge_target */
     pd_key target;  /* of the last profile that counts */
-    pd_sum total;   /* of the targets that are complete, with all values in the ledger */
+    pd_totals total; /* of the targets that are complete */
     uint64_t targets, windows, own; /* in the total; and windows of the last target */
     int64_t period;                 /* the longest */
     pd_schema period_type;          /* of all profiles */
@@ -30,7 +22,8 @@ typedef struct pd_merge {
 
 struct pprofdelta_adder {
     pprofdelta *pd;
-    pd_sum sum;                          /* of a merge: that of the last target */
+    pd_totals sum;                       /* of a merge: that of the last target. The gauges of the ledger
+                                            are 0 until the last window is settled */
     bool is_waiting;                     /* cur's window is pending: filled, not in the ledger */
     bool has_settled;                    /* an earlier window is in the ledger */
     bool is_over;                        /* finished, or failed in the middle: only free is valid */
@@ -47,21 +40,14 @@ struct pprofdelta_adder {
     int64_t duration;                    /* of the sum, if `to` is 0 */
     pprofdelta_stamp named;              /* of the last profile that names its target */
     pd_merge merge;
-    pd_model_copy copy;
+    pd_transfer transfer; /* from a sum */
 };
 
 /* ---- adder.c ----------------------------------------------------------------------------------- */
 
-/* Notes that the sample of a new entry is added to the stacks next. */
-pprofdelta_status pd_sum_note_stack(pprofdelta_adder *a, pd_sum *s, size_t entry,
-                                    pprofdelta_error *err);
-
-/* An entry as a row: counters from the ledger, gauges from the last window. Returns whether a value
- * is not zero. */
-bool pd_sum_row(const pd_sum *s, const pd_window *last, size_t entry, int64_t *row);
-
-/* Adds the counters of a pending window to the ledger. */
-pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err);
+/* Adds the counters of a pending window to the sum; of the last window the gauges, too. */
+pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, bool is_last,
+                                pprofdelta_error *err);
 
 /* ---- merge.c ----------------------------------------------------------------------------------- */
 

@@ -187,7 +187,8 @@ static void write_samples(pprofdelta *pd)
         if (f.number != PD_PROFILE_SAMPLE)
             continue;
         pd_sample_values_read(f.body, values);
-        pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values);
+        pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr));
+        pd_model_add_sample(&pd->model, values);
     }
 }
 

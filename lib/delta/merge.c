@@ -65,47 +65,39 @@ pprofdelta_status pd_merge_check_period(pprofdelta_adder *a, pprofdelta_error *e
     return status;
 }
 
-/* Adds a row of the target's sum to the total. */
-static pprofdelta_status add_row(pprofdelta_adder *a, size_t entry, const int64_t *row,
-                                 pprofdelta_error *err)
+/* Adds a sample of the target's sum to the total. */
+static pprofdelta_status add_sample(pprofdelta_adder *a, size_t entry)
 {
-    pd_ledger *total = &a->merge.total.ledger;
-    pd_model *stacks = &a->merge.total.stacks;
+    pd_totals *total = &a->merge.total;
+    pd_model *m = &total->model;
     pd_key key = a->sum.ledger.keys.keys[entry];
+    pd_bytes label = {a->pd->target_label.ptr, a->pd->target_label.len};
     uint64_t words[] = {key.lo, key.hi, a->merge.target.lo, a->merge.target.hi};
-    if (a->pd->target_label.len)
+    if (label.len)
         key = pd_key_of_words(words, 4, 0);
-    size_t new = total->keys.len;
-    uint32_t known = pd_keymap_find(&total->keys, key);
-    PD_TRY(pd_ledger_put(total, &a->pd->mem, key, row, err));
-    if (known != PD_KEYMAP_NONE)
-        return PPROFDELTA_OK;
-    PD_TRY(pd_sum_note_stack(a, &a->merge.total, new, err));
-    pd_model_copy_sample(&a->copy, a->sum.origins[entry]);
-    if (a->pd->target_label.len) {
-        uint32_t label =
-            pd_model_string(stacks, pd_bytes_of((const char *)a->pd->target_label.ptr));
-        uint32_t target = pd_model_string(stacks, pd_bytes_of(a->merge.label));
-        pd_model_add_label(stacks, label, target, 0, 0);
+    if (pd_keymap_find(&total->ledger.keys, key) == PD_KEYMAP_NONE) {
+        pd_transfer_sample(&a->transfer, a->sum.origins[entry]);
+        if (label.len) {
+            uint32_t name = pd_model_string(m, pd_bytes_of((const char *)label.ptr));
+            pd_model_add_label(m, name, pd_model_string(m, pd_bytes_of(a->merge.label)), 0, 0);
+        }
     }
-    pd_model_add_sample(stacks, NULL);
-    return stacks->writer.status;
+    return pd_totals_add(total, key, pd_ledger_base(&a->sum.ledger, entry));
 }
 
 pprofdelta_status pd_merge_end_target(pprofdelta_adder *a, pd_input *last, pprofdelta_error *err)
 {
-    int64_t row[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status = pd_sum_settle(a, last, err);
-    a->merge.total.stacks.writer.err = err;
+    const pd_totals *sum = &a->sum;
+    pd_model *total = &a->merge.total.model;
+    pprofdelta_status status = pd_sum_settle(a, last, true, err);
+    total->writer.err = err;
     if (!status)
-        status =
-            pd_model_copy_begin(&a->copy, &a->pd->mem, &a->sum.stacks, &a->merge.total.stacks, err);
+        status = pd_transfer_begin_model(&a->transfer, &a->pd->mem, &sum->model, total, err);
     snprintf(a->merge.label, sizeof a->merge.label, "%016" PRIx64,
              pd_merge_has_target(&a->last) ? a->last.id : a->merge.target.lo);
-    for (size_t entry = 0; entry < a->sum.ledger.committed && !status; entry++)
-        if (pd_sum_row(&a->sum, &last->window, entry, row))
-            status = add_row(a, entry, row, err);
-    pd_ledger_settle(&a->merge.total.ledger);
+    for (size_t entry = 0; entry < sum->ledger.keys.len && !status; entry++)
+        if (pd_model_has_value(pd_ledger_base(&sum->ledger, entry), sum->ledger.counters))
+            status = add_sample(a, entry);
     a->merge.targets++;
     a->merge.windows += a->merge.own;
     a->merge.own = 0;

@@ -76,7 +76,8 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
             status = pd_input_record(cur, row, err);
         if (status)
             break;
-        pd_transfer_sample(&cur->transfer, cur->window.origin[row], values);
+        pd_transfer_sample(&cur->transfer, cur->window.origin[row]);
+        pd_model_add_sample(&pd->model, values);
     }
     return status;
 }
@@ -95,7 +96,8 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
         PD_TRY(arrange(pd, row_values, PD_ROW_NONE, values, err));
-        pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values);
+        pd_transfer_sample(&prev->transfer, prev->window.origin[entry]);
+        pd_model_add_sample(&pd->model, values);
     }
     return PPROFDELTA_OK;
 }

@@ -51,11 +51,9 @@ static uint32_t next_text(pd_model *model, const char **at)
     return pd_model_string(model, text);
 }
 
-void pd_outline_begin(const pd_outline *outline, pd_model *model, pd_mem *mem,
-                      pprofdelta_error *err)
+void pd_outline_begin(const pd_outline *outline, pd_model *model)
 {
     const char *text = (const char *)outline->text.ptr;
-    pd_model_begin(model, mem, err);
     for (size_t i = 0; i < outline->types; i++) {
         uint32_t type = next_text(model, &text);
         pd_model_add_type(model, type, next_text(model, &text));

@@ -32,8 +32,8 @@ void pd_outline_release(pd_outline *outline, pd_mem *mem);
 pprofdelta_status pd_outline_check(const pprofdelta_builder_options *options,
                                    pprofdelta_error *err);
 
-void pd_outline_begin(const pd_outline *outline, pd_model *model, pd_mem *mem,
-                      pprofdelta_error *err);
+/* Adds the types to a model that has begun. */
+void pd_outline_begin(const pd_outline *outline, pd_model *model);
 
 /* The window is the one under way, and is numbered. *out is as in pd_encode. */
 pprofdelta_status pd_outline_finish(pd_outline *outline, const pd_life *life, pd_model *model,

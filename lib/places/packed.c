@@ -65,13 +65,10 @@ void pd_write_packed_frames(pd_model *out, const uint8_t *at, size_t len)
     }
 }
 
-void pd_write_packed_labels(pd_model *out, const uint8_t *at, size_t len)
+void pd_write_label(pd_model *out, const pd_label_parts *label)
 {
-    for (size_t i = 0; i < len; i++) {
-        pd_label_parts label = pd_unpack_label(&at);
-        uint32_t key = pd_model_string(out, label.key);
-        uint32_t str = pd_model_string(out, label.str);
-        uint32_t num_unit = pd_model_string(out, label.num_unit);
-        pd_model_add_label(out, key, str, label.num, num_unit);
-    }
+    uint32_t key = pd_model_string(out, label->key);
+    uint32_t str = pd_model_string(out, label->str);
+    uint32_t num_unit = pd_model_string(out, label->num_unit);
+    pd_model_add_label(out, key, str, label->num, num_unit);
 }

@@ -40,8 +40,8 @@ pd_label_parts pd_unpack_label(const uint8_t **at);
  * behind it. */
 pd_key pd_packed_frame_key(pd_key so_far, const uint8_t **at);
 
-/* Writes frames as the lines of the next location, labels as those of the sample. */
+/* Writes frames as the lines of the next location, a label as one of the sample. */
 void pd_write_packed_frames(pd_model *out, const uint8_t *at, size_t len);
-void pd_write_packed_labels(pd_model *out, const uint8_t *at, size_t len);
+void pd_write_label(pd_model *out, const pd_label_parts *label);
 
 #endif

@@ -137,10 +137,8 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_places_release(&r->places, mem);
     pd_model_release(&r->model, mem);
     pd_compressor_fini(&r->compressor, mem);
-    pd_keymap_release(&r->shown, mem);
-    PD_RELEASE(mem, r->emitted);
-    PD_RELEASE(mem, r->frames);
-    PD_RELEASE(mem, r->values);
+    pd_totals_release(&r->sum, mem);
+    pd_transfer_release(&r->transfer, mem);
     pd_mem_end(mem, r, sizeof *r);
 }
 

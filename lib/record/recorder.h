@@ -29,19 +29,13 @@
 #include "places/packed.h"
 #include "places/places.h"
 #include "encode/outline.h"
+#include "model/totals.h"
 
 typedef struct pd_arena_row {
     size_t depth;
     size_t labels_len;
     int64_t block_size;
 } pd_arena_row;
-
-/* A sample that is written: its row (the first of those that are equal to a reader), and its places in
- * `frames`. Its values are in `values`, in the order of columns. */
-typedef struct pd_emitted {
-    size_t row;
-    size_t frames_first, depth;
-} pd_emitted;
 
 struct pprofdelta_recorder {
     pd_mem mem;
@@ -81,12 +75,8 @@ struct pprofdelta_recorder {
     pd_model model;
     pd_compressor compressor;
     pd_stack_numbers numbers;
-    pd_keymap shown; /* the key of each emitted sample, as a reader sees it */
-    pd_emitted *emitted;
-    uint32_t *frames;
-    int64_t *values;
-    size_t frames_len;
-    size_t emitted_cap, frames_cap, values_cap;
+    pd_totals sum; /* what is written, by the keys that a reader of the profile sees */
+    pd_transfer transfer;
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
 

@@ -2,7 +2,7 @@
  * addresses moved to where the other model has the mapping; what an encoder reads is what was added. */
 #include "../support/test.h"
 
-#include "model/copy.h"
+#include "model/totals.h"
 #include "run.h"
 
 enum { SAMPLES = 40 };
@@ -138,7 +138,7 @@ TEST(labels_are_dropped_from_the_front)
 TEST(a_copy_has_the_samples_and_only_what_they_use)
 {
     pd_model from = {.samples = 0}, to = {.samples = 0};
-    pd_model_copy copy = {.from = NULL};
+    pd_transfer copy = {.from = NULL};
     pd_model_sample s;
     pd_mem mem;
     pd_mem_init(&mem, NULL, UINT64_MAX);
@@ -151,9 +151,9 @@ TEST(a_copy_has_the_samples_and_only_what_they_use)
     begin(&to, &mem);
     for (unsigned n = 0; n < 4; n++)
         pd_model_expect_mapping(&to, key_of(1000 + n), start_of(n) + 0x10000);
-    CHECK(!pd_model_copy_begin(&copy, &mem, &from, &to, NULL));
+    CHECK(!pd_transfer_begin_model(&copy, &mem, &from, &to, NULL));
     for (unsigned n = 1; n < SAMPLES; n += 13) {
-        pd_model_copy_sample(&copy, origins[n]);
+        pd_transfer_sample(&copy, origins[n]);
         pd_model_add_sample(&to, (const int64_t[]){n});
     }
     size_t at = to.samples_off;
@@ -161,7 +161,7 @@ TEST(a_copy_has_the_samples_and_only_what_they_use)
         CHECK(pd_model_next_sample(&to, &at, &s) && s.values[0] == n &&
               is_right(&to, &s, n, 0x10000));
     CHECK(!pd_model_next_sample(&to, &at, &s) && to.location_keys.len < from.location_keys.len);
-    pd_model_copy_release(&copy, &mem);
+    pd_transfer_release(&copy, &mem);
     pd_model_release(&from, &mem);
     pd_model_release(&to, &mem);
     CHECK(!mem.used);
