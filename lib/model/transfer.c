@@ -219,16 +219,26 @@ static void transfer_stack(pd_transfer *t, const pd_field *f)
     pd_model_stack_end(t->model, out);
 }
 
-/* Unknown fields were counted by the second pass. */
-static void transfer_label(pd_transfer *t, pd_reader body)
+/* A label of the source. Unknown fields were counted by the second pass. */
+static pd_model_label label_at(const pd_transfer *t, const pd_field *f)
 {
-    pd_parse parse = {.zero = body.at};
+    pd_model_label own = {.num = 0};
     pd_label label = {.num = 0};
-    pd_message_read(&parse, body, &pd_label_rows, &label);
-    uint32_t key = pd_transfer_string(t, label.key.index);
-    uint32_t str = pd_transfer_string(t, label.str.index);
-    uint32_t num_unit = pd_transfer_string(t, label.num_unit.index);
-    pd_model_add_label(t->model, key, str, label.num, num_unit);
+    pd_parse parse = {.zero = f->body.at};
+    if (t->from) {
+        pd_model_next_label(&(pd_bytes){f->start, (size_t)(f->body.end - f->start)}, &own);
+        return own;
+    }
+    pd_message_read(&parse, f->body, &pd_label_rows, &label);
+    return (pd_model_label){label.key.index, label.str.index, label.num_unit.index, label.num};
+}
+
+static void transfer_label(pd_transfer *t, const pd_field *f)
+{
+    pd_model_label label = label_at(t, f);
+    uint32_t key = pd_transfer_string(t, label.key);
+    uint32_t str = pd_transfer_string(t, label.str);
+    pd_model_add_label(t->model, key, str, label.num, pd_transfer_string(t, label.num_unit));
 }
 
 /* The bytes of the source from its offset `origin` on: a model has samples as a profile has them. */
@@ -252,7 +262,7 @@ void pd_transfer_sample(pd_transfer *t, uint64_t origin)
     }
     while (pd_reader_next_quick(&body, &f)) {
         if (f.number == PD_SAMPLE_LABEL)
-            transfer_label(t, f.body);
+            transfer_label(t, &f);
         else if (f.number == PD_SAMPLE_LOCATION_ID)
             transfer_stack(t, &f);
     }
