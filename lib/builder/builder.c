@@ -17,7 +17,8 @@ static pprofdelta_status read_options(const pprofdelta_builder_options *given,
     PD_TRY(pd_options_read(o, sizeof *o, given, err));
     if (o->flags & ~(unsigned)PPROFDELTA_NO_STAMP)
         return pd_refuse(err, "options.flags has a bit that a builder does not know");
-    return pd_outline_check(o, err);
+    PD_TRY(pd_door_check(PD_DOOR_OPTIONS(o), err));
+    return pd_options_check_types(o->types, o->types_len, err);
 }
 
 /* ---- new and free ---------------------------------------------------------------------------- */
@@ -41,17 +42,18 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->mem = mem;
     b->allocator = mem.allocator;
     b->max_memory = mem.limit;
-    b->compressor.level = o.level;
     b->life.series.last.to_nanos = pd_time_now();
     pd_stack_numbers_init(&b->numbers);
     pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
     begin_collected(b, &b->spare, o.types_len);
     begin_collected(b, &b->outgoing, o.types_len);
     begin_collected(b, &b->gathering, o.types_len);
-    pprofdelta_status status = pd_outline_set(&b->outline, &b->mem, &o, err);
-    b->compressor.compression =
-        pd_encoder_makes_tables(&b->outline.encoder) ? PPROFDELTA_PLAIN : o.compression;
-    b->outline.pid = getpid();
+    b->door.pid = getpid();
+    b->door.period = o.period;
+    const char *const rest[] = {o.period_type, o.period_unit, o.default_type};
+    pprofdelta_status status = pd_door_open(&b->door, &b->mem, PD_DOOR_OPTIONS(&o), err);
+    if (!status)
+        status = pd_door_describe(&b->door, &b->mem, o.types, o.types_len, rest, err);
     if (status) {
         pprofdelta_builder_free(b);
         return status;
@@ -63,7 +65,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
 static void free_sample(pd_sample *s)
 {
     pd_mem mem = s->mem;
-    size_t cap = 1, size = sizeof *s + s->builder->outline.types * sizeof *s->values;
+    size_t cap = 1, size = sizeof *s + s->builder->door.types * sizeof *s->values;
     pd_buffer_release(&mem, &s->frames);
     pd_buffer_release(&mem, &s->labels);
     pd_mem_release(&mem, &s, &cap, size);
@@ -80,10 +82,8 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
     pd_collected_release(&b->spare);
     pd_collected_release(&b->outgoing);
     pd_collected_release(&b->gathering);
-    pd_model_release(&b->model, &b->export_mem);
     pd_transfer_release(&b->transfer, &b->export_mem);
-    pd_compressor_fini(&b->compressor, &b->export_mem);
-    pd_outline_release(&b->outline, &b->mem);
+    pd_door_close(&b->door, &b->mem, &b->export_mem);
     pd_mem_end(&b->mem, b, sizeof *b);
 }
 
@@ -116,7 +116,7 @@ static pd_sample *make_sample(pprofdelta_builder *b)
     pd_mem mem;
     pd_mem_init(&mem, &b->allocator, b->max_memory);
     pd_sample *s = NULL;
-    size_t cap = 0, size = sizeof *s + b->outline.types * sizeof *s->values;
+    size_t cap = 0, size = sizeof *s + b->door.types * sizeof *s->values;
     if (pd_mem_reserve(&mem, &s, &cap, 1, size, NULL) != PPROFDELTA_OK)
         return NULL;
     memset(s, 0, size);
@@ -210,7 +210,7 @@ static pprofdelta_status fill_sample(pd_sample *s, const pprofdelta_sample *from
         PD_TRY(push_frame(s, &from->frames[i], from->addresses ? from->addresses[i] : 0));
     for (size_t i = 0; i < from->labels_len; i++)
         PD_TRY(push_label(s, &from->labels[i]));
-    memcpy(s->values, from->values, s->builder->outline.types * sizeof *s->values);
+    memcpy(s->values, from->values, s->builder->door.types * sizeof *s->values);
     return PPROFDELTA_OK;
 }
 
@@ -221,7 +221,7 @@ pprofdelta_status pprofdelta_builder_add(pprofdelta_builder *b, const pprofdelta
     PD_TRY(pd_need(sample->values, err));
     PD_TRY(pd_need_array(sample->frames, sample->frames_len, err));
     PD_TRY(pd_need_array(sample->labels, sample->labels_len, err));
-    if (!pd_model_has_value(sample->values, b->outline.types))
+    if (!pd_model_has_value(sample->values, b->door.types))
         return PPROFDELTA_OK;
     pd_sample *s = start_sample(b);
     if (!s)

@@ -24,16 +24,14 @@
 #define PD_BUILDER_BUILDER_H
 
 #include "base/lock.h"
-#include "codec/compress.h"
 #include "builder/collected.h"
-#include "encode/outline.h"
+#include "encode/door.h"
 
 struct pprofdelta_builder {
     pd_mem mem; /* of the builder itself and its options; not used later */
     pprofdelta_allocator allocator;
     uint64_t max_memory;
     /* What the caller chose. */
-    pd_outline outline;
     pd_stack_numbers numbers;
     /* Samples that are being put together. */
     _Atomic(pd_sample *) all;
@@ -48,10 +46,9 @@ struct pprofdelta_builder {
     pd_lock work;
     pd_collected spare, outgoing;
     pd_life life;
-    pd_mem export_mem;
-    pd_model model;
+    pd_door door;
+    pd_mem export_mem; /* of the output */
     pd_transfer transfer;
-    pd_compressor compressor;
 };
 
 /* Moves the samples that wait, and those of the queue, to the collection. The caller holds `adding`. E_MEMORY, or

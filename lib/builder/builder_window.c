@@ -62,47 +62,55 @@ pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *b, pprofdelta_err
     return status;
 }
 
-static pprofdelta_status write_window(pprofdelta_builder *b, const pprofdelta_sink *sink,
-                                      pprofdelta_builder_report *report, pprofdelta_error *err)
+typedef struct writing {
+    pprofdelta_builder *builder;
+    pprofdelta_builder_report report;
+} writing;
+
+static pprofdelta_status make_window(void *cookie, pd_bytes *out, pprofdelta_error *err)
 {
+    writing *w = cookie;
+    pprofdelta_builder *b = w->builder;
+    pd_door *d = &b->door;
     const pd_stretch *window = &b->life.window;
-    pd_lock_sink unlocked = {&b->work, &b->life, sink};
-    pprofdelta_sink out = {.write = pd_lock_sink_write, .cookie = &unlocked};
-    pd_bytes raw;
-    pd_model_begin(&b->model, &b->export_mem, err);
-    pd_outline_begin(&b->outline, &b->model);
-    pd_collected_write(&b->outgoing, &b->transfer, &b->model);
-    pprofdelta_status status = pd_outline_finish(&b->outline, &b->life, &b->model, &raw);
-    *report = (pprofdelta_builder_report){.pid = b->outline.pid,
-                                          .sequence = window->sequence,
-                                          .attempt = window->attempt,
-                                          .from_nanos = window->from_nanos,
-                                          .to_nanos = window->to_nanos,
-                                          .samples_in = b->outgoing.in,
-                                          .samples_out = b->model.samples,
-                                          .samples_lost = b->outgoing.lost,
-                                          .strings = b->outline.encoder.strings};
-    if (!status)
-        status = pd_compress(&b->compressor, &b->export_mem, raw, &out, &report->output_len, err);
-    return status;
+    pd_model_begin(&d->model, &b->export_mem, err);
+    pd_door_add_types(d, &d->model);
+    pd_collected_write(&b->outgoing, &b->transfer, &d->model);
+    PD_TRY(pd_door_finish(d, &b->life, &d->model, out));
+    w->report = (pprofdelta_builder_report){.pid = d->pid,
+                                            .sequence = window->sequence,
+                                            .attempt = window->attempt,
+                                            .from_nanos = window->from_nanos,
+                                            .to_nanos = window->to_nanos,
+                                            .samples_in = b->outgoing.in,
+                                            .samples_out = d->model.samples,
+                                            .samples_lost = b->outgoing.lost,
+                                            .strings = d->encoder.strings};
+    return pd_compress_bytes(&d->compressor, &b->export_mem, *out, out, err);
+}
+
+static int send_unlocked(void *cookie, const pprofdelta_sink *sink, const void *data, size_t len)
+{
+    pprofdelta_builder *b = ((writing *)cookie)->builder;
+    pd_lock_give(&b->work);
+    int refused = sink->write(sink->cookie, data, len);
+    pd_lock_take(&b->work);
+    return refused;
 }
 
 pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdelta_sink *sink,
                                            pprofdelta_builder_report *report, pprofdelta_error *err)
 {
-    pprofdelta_builder_report done;
-    pprofdelta_sink own;
-    uint64_t ticket;
+    static const pd_door_steps steps = {make_window, send_unlocked};
+    writing w = {.builder = b};
     if (report)
         PD_TRY(pd_result_check(report, err));
-    sink = pd_encoder_sink(&b->outline.encoder, sink, &own);
     pd_lock_take(&b->work);
-    pprofdelta_status status = pd_life_write(&b->life, sink, &ticket, err);
-    if (!status)
-        status = pd_life_wrote(&b->life, ticket, write_window(b, sink, &done, err), err);
+    pprofdelta_status status =
+        pd_door_write(&b->door, &b->life, &steps, &w, sink, &w.report.output_len, err);
     pd_lock_give(&b->work);
     if (!status && report)
-        pd_result_write(report, &done, sizeof done);
+        pd_result_write(report, &w.report, sizeof w.report);
     return status;
 }
 
@@ -135,8 +143,8 @@ static void begin_child(pprofdelta_builder *b)
     pd_collected_clear(&b->spare);
     pd_collected_clear(&b->outgoing);
     pd_collected_clear(&b->gathering);
-    b->outline.pid = getpid();
-    b->outline.id = pd_random_id(b);
+    b->door.pid = getpid();
+    b->door.id = pd_random_id(b);
     pd_life_forked(&b->life, pd_time_now());
     pd_lock_reset(&b->adding);
     pd_lock_reset(&b->work);

@@ -45,8 +45,8 @@ typedef struct pd_collected {
     size_t types;
     pd_totals sum;
     pd_transfer transfer; /* from another one */
-    uint64_t in, lost; /* samples that were added; those of them that were left out */
-} pd_collected;        /* zero it, then set mem and types */
+    uint64_t in, lost;    /* samples that were added; those of them that were left out */
+} pd_collected;           /* zero it, then set mem and types */
 
 /* Adds a sample. If its sum with an equal one does not fit in 64 bits, or if it alone takes more than the limit, it is
  * left out and counted as lost. */

@@ -422,14 +422,14 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     cur->otlp.is_read &= !a->merge.is_on; /* the resource is that of one target */
     PD_TRY(pd_output_begin(pd, err));
     pd_transfer_expect_mappings(&cur->transfer); /* the addresses are the last profile's */
-    PD_TRY(pd_transfer_begin_model(&a->transfer, &pd->mem, &sum->model, &pd->model, err));
+    PD_TRY(pd_transfer_begin_model(&a->transfer, &pd->mem, &sum->model, &pd->door.model, err));
     pd_totals_write(sum, &cur->columns, &a->transfer);
     if (!a->merge.is_on) /* the comments of one target */
         pd_output_comments(pd);
     pprofdelta_stamp stamp = stamp_of(a);
     bool has_stamp = stamp.live || stamp.targets || !is_cumulative(&a->first);
-    if (has_stamp && !(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_model_add_stamp(&pd->model, &stamp, 0);
+    if (has_stamp && pd->door.has_stamp)
+        pd_model_add_stamp(&pd->door.model, &stamp, 0);
     int64_t time = has_no_order(a) ? a->to : cur->tables.header.time_nanos;
     pd->header = pd_output_header(pd, time, duration_of(a));
     if (a->merge.is_on)
@@ -446,7 +446,7 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     uint64_t written;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    sink = pd_encoder_sink(&pd->encoder, sink, &own);
+    sink = pd_encoder_sink(&pd->door.encoder, sink, &own);
     PD_TRY(pd_sink_check(sink, err));
     if (!a->is_waiting)
         return pd_refuse(err, "the sum has no profile yet");
@@ -456,6 +456,6 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     PD_TRY(a->merge.is_on ? pd_merge_end_target(a, &pd->cur, err)
                           : pd_sum_settle(a, &pd->cur, true, err));
     PD_TRY(write_profile(a, &out, err));
-    return pd_compress(&pd->compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
+    return pd_compress(&pd->door.compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
                        err);
 }

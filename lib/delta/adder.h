@@ -10,10 +10,10 @@
 
 /* The targets, and for merges what is complete. */
 typedef struct pd_merge {
-    bool is_on;     /* the sum is a merge */
-    pd_keymap seen; /* the targets so far: see pd_merge_target */
-    pd_key target;  /* of the last profile that counts */
-    pd_totals total; /* of the targets that are complete */
+    bool is_on;                     /* the sum is a merge */
+    pd_keymap seen;                 /* the targets so far: see pd_merge_target */
+    pd_key target;                  /* of the last profile that counts */
+    pd_totals total;                /* of the targets that are complete */
     uint64_t targets, windows, own; /* in the total; and windows of the last target */
     int64_t period;                 /* the longest */
     pd_schema period_type;          /* of all profiles */
@@ -22,14 +22,14 @@ typedef struct pd_merge {
 
 struct pprofdelta_adder {
     pprofdelta *pd;
-    pd_totals sum;                       /* of a merge: that of the last target. The gauges of the ledger
+    pd_totals sum;    /* of a merge: that of the last target. The gauges of the ledger
                                             are 0 until the last window is settled */
-    bool is_waiting;                     /* cur's window is pending: filled, not in the ledger */
-    bool has_settled;                    /* an earlier window is in the ledger */
-    bool is_over;                        /* finished, or failed in the middle: only free is valid */
-    bool is_live;                        /* the first profile was of a live heap */
-    bool is_forced;                      /* a profile was added by force */
-    bool has_gap;                        /* batches are missing, and no full one has followed */
+    bool is_waiting;  /* cur's window is pending: filled, not in the ledger */
+    bool has_settled; /* an earlier window is in the ledger */
+    bool is_over;     /* finished, or failed in the middle: only free is valid */
+    bool is_live;     /* the first profile was of a live heap */
+    bool is_forced;   /* a profile was added by force */
+    bool has_gap;     /* batches are missing, and no full one has followed */
     bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger: in use, of a live heap */
     bool has_window;                     /* a batch with absolute gauges is settled */
     pd_mapped_list mapped, spare_mapped; /* the mappings of the sum; the next list */

@@ -183,12 +183,12 @@ static void write_samples(pprofdelta *pd)
     pd_reader top = pd_reader_of(t->bytes.ptr, t->bytes.len);
     int64_t values[PPROFDELTA_MAX_TYPES];
     pd_field f;
-    while (!pd->model.writer.status && pd_reader_next(&top, &f)) {
+    while (!pd->door.model.writer.status && pd_reader_next(&top, &f)) {
         if (f.number != PD_PROFILE_SAMPLE)
             continue;
         pd_sample_values_read(f.body, values);
         pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr));
-        pd_model_add_sample(&pd->model, values);
+        pd_model_add_sample(&pd->door.model, values);
     }
 }
 
@@ -199,7 +199,8 @@ static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta
     PD_TRY(pd_output_begin(pd, err));
     write_samples(pd);
     for (size_t i = 0; i < t->comments_len; i++)
-        pd_model_add_comment(&pd->model, pd_transfer_string(&cur->transfer, t->comments[i].index));
+        pd_model_add_comment(&pd->door.model,
+                             pd_transfer_string(&cur->transfer, t->comments[i].index));
     pd->header = pd_output_header(pd, t->header.time_nanos, t->header.duration_nanos);
     return pd_output_encode(pd, out, err);
 }
@@ -209,7 +210,7 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
 {
     pprofdelta *pd = profile->pd;
     pprofdelta_sink own;
-    sink = pd_encoder_sink(&pd->encoder, sink, &own);
+    sink = pd_encoder_sink(&pd->door.encoder, sink, &own);
     PD_TRY(pd_sink_check(sink, err));
     pd_input *cur = &pd->cur;
     pd_bytes out;
@@ -222,7 +223,7 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
     cur->columns = (pd_columns){.len = cur->tables.types_len};
     PD_TRY(pd_input_samples(cur, (pd_sample_taker){0}, err));
     PD_TRY(write_profile(pd, &out, err));
-    return pd_compress(&pd->compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
+    return pd_compress(&pd->door.compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
                        err);
 }
 

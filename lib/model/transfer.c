@@ -244,8 +244,8 @@ static void transfer_label(pd_transfer *t, const pd_field *f)
 /* The bytes of the source from its offset `origin` on: a model has samples as a profile has them. */
 static pd_reader read_from(const pd_transfer *t, uint64_t origin)
 {
-    pd_bytes bytes = t->from ? (pd_bytes){t->from->encoded.ptr, t->from->encoded.len}
-                             : t->tables->bytes;
+    pd_bytes bytes =
+        t->from ? (pd_bytes){t->from->encoded.ptr, t->from->encoded.len} : t->tables->bytes;
     size_t at = (size_t)(origin - (t->from ? 0 : t->tables->base));
     return pd_reader_of(bytes.ptr + at, bytes.len - at);
 }

@@ -67,23 +67,6 @@ static void fill_kind(pprofdelta_recorder_options *o)
     }
 }
 
-/* What a recorder's profiles have in common with those of a builder. */
-static pprofdelta_builder_options shared_options(const pprofdelta_recorder_options *o)
-{
-    return (pprofdelta_builder_options){.flags = o->flags,
-                                        .compression = o->compression,
-                                        .level = o->level,
-                                        .types = o->types,
-                                        .types_len = o->types_len,
-                                        .period_type = o->period_type,
-                                        .period_unit = o->period_unit,
-                                        .default_type = o->default_type,
-                                        .format = o->format,
-                                        .resource = o->resource,
-                                        .resource_len = o->resource_len,
-                                        .id = o->id};
-}
-
 pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *options,
                                           const pprofdelta_allocator *allocator,
                                           pprofdelta_recorder **out, pprofdelta_error *err)
@@ -92,8 +75,8 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     PD_TRY(pd_need(out, err));
     PD_TRY(read_options(options, &o, err));
     fill_kind(&o);
-    pprofdelta_builder_options shared = shared_options(&o);
-    PD_TRY(pd_outline_check(&shared, err));
+    PD_TRY(pd_door_check(PD_DOOR_OPTIONS(&o), err));
+    PD_TRY(pd_options_check_types(o.types, o.types_len, err));
     pd_mem mem;
     pprofdelta_recorder *r = NULL;
     PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &r, sizeof *r, err));
@@ -107,14 +90,15 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->places.has_mappings = !(o.flags & PPROFDELTA_NO_MAPPINGS);
     r->places.has_return_addresses = (o.flags & PPROFDELTA_RETURN_ADDRESSES) != 0;
     r->started_nanos = o.started_nanos;
-    r->compressor.level = o.level ? o.level : 1;
+    o.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
     pd_stack_numbers_init(&r->numbers);
     pprofdelta_status status = set_types(r, o.types, o.types_len, err);
+    const char *const rest[] = {o.period_type, o.period_unit, o.default_type};
     if (!status)
-        status = pd_outline_set(&r->outline, &r->mem, &shared, err);
-    r->compressor.compression =
-        pd_encoder_makes_tables(&r->outline.encoder) ? PPROFDELTA_PLAIN : o.compression;
+        status = pd_door_open(&r->door, &r->mem, PD_DOOR_OPTIONS(&o), err);
+    if (!status)
+        status = pd_door_describe(&r->door, &r->mem, o.types, o.types_len, rest, err);
     if (status) {
         pprofdelta_recorder_free(r);
         return status;
@@ -129,14 +113,12 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
         return;
     pd_mem *mem = &r->mem;
     pd_schema_release(&r->schema, mem);
-    pd_outline_release(&r->outline, mem);
+    pd_door_close(&r->door, mem, mem);
     pd_ledger_release(&r->ledger, mem);
     pd_window_release(&r->window, mem);
     PD_RELEASE(mem, r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_places_release(&r->places, mem);
-    pd_model_release(&r->model, mem);
-    pd_compressor_fini(&r->compressor, mem);
     pd_totals_release(&r->sum, mem);
     pd_transfer_release(&r->transfer, mem);
     pd_mem_end(mem, r, sizeof *r);
@@ -191,7 +173,7 @@ static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recordin
     if (r->keeps_unchanged)
         pd_reset_watch_begin(&r->watch, &r->ledger);
     r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
-    r->outline.period = how->period;
+    r->door.period = how->period;
     r->trouble.status = PPROFDELTA_OK;
     r->samples_in = 0;
     r->arena.len = 0;

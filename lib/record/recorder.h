@@ -19,16 +19,14 @@
 #ifndef PD_RECORD_RECORDER_H
 #define PD_RECORD_RECORDER_H
 
-#include "base/life.h"
 #include "pprofdelta_record.h"
-#include "codec/compress.h"
 #include "ledger/reset.h"
 #include "ledger/subtract.h"
 #include "ledger/types.h"
 #include "base/scale.h"
 #include "places/packed.h"
 #include "places/places.h"
-#include "encode/outline.h"
+#include "encode/door.h"
 #include "model/totals.h"
 
 typedef struct pd_arena_row {
@@ -45,13 +43,13 @@ struct pprofdelta_recorder {
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
     int64_t started_nanos;
-    pd_outline outline;
     pd_schema schema;
     pd_columns columns;
     /* The memory between windows. The side of a ledger entry has the carries of its counters. */
     pd_ledger ledger;
     int64_t last_nanos; /* time of the window that was handed out last */
     pd_life life;
+    pd_door door;
     /* The window under way. */
     bool is_full; /* a write was tried: no record is added any more */
     bool is_scaled;
@@ -72,11 +70,9 @@ struct pprofdelta_recorder {
     pprofdelta_restart restart; /* after the window that was handed out last */
     /* Machinery, kept for its capacity. */
     pd_places places;
-    pd_model model;
-    pd_compressor compressor;
     pd_stack_numbers numbers;
-    pd_totals sum; /* what is written, by the keys that a reader of the profile sees */
-    pd_transfer transfer;
+    pd_totals sum;        /* what is written, by the keys that a reader of the profile sees */
+    pd_transfer transfer; /* from the sum to the door's model, if it has samples without a value */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
 

@@ -56,7 +56,7 @@ static pd_scale heap_scale(const pprofdelta_recorder *r, int64_t block_size, int
     double size = (double)block_size;
     if (block_size <= 0 && objects > 0)
         size = (double)bytes / (double)objects;
-    return pd_scale_of_size(size, (double)r->outline.period);
+    return pd_scale_of_size(size, (double)r->door.period);
 }
 
 bool pd_recorder_unsample(const pprofdelta_recorder *r, int64_t block_size, const int64_t *raw,

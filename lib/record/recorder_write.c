@@ -67,7 +67,7 @@ static pprofdelta_status add_rows(pprofdelta_recorder *r, pd_tally *tally, pprof
 {
     int64_t raw[PPROFDELTA_MAX_TYPES];
     PD_TRY(pd_totals_begin(&r->sum, &r->mem, r->schema.len, err));
-    pd_outline_begin(&r->outline, &r->sum.model);
+    pd_door_add_types(&r->door, &r->sum.model);
     pd_places_write_main(&r->places, &r->sum.model);
     if (r->window.is_late)
         PD_TRY(pd_window_order(&r->window, &r->mem, err));
@@ -85,9 +85,9 @@ static pprofdelta_status add_rows(pprofdelta_recorder *r, pd_tally *tally, pprof
 /* The sum of equal samples may be 0, if a value was below 0. */
 static pprofdelta_status copy_sum(pprofdelta_recorder *r, pprofdelta_error *err)
 {
-    pd_model_begin(&r->model, &r->mem, err);
-    pd_outline_begin(&r->outline, &r->model);
-    PD_TRY(pd_transfer_begin_model(&r->transfer, &r->mem, &r->sum.model, &r->model, err));
+    pd_model_begin(&r->door.model, &r->mem, err);
+    pd_door_add_types(&r->door, &r->door.model);
+    PD_TRY(pd_transfer_begin_model(&r->transfer, &r->mem, &r->sum.model, &r->door.model, err));
     if (pd_places_has_main(&r->places))
         pd_transfer_mapping(&r->transfer, 0);
     pd_totals_write(&r->sum, &r->columns, &r->transfer);
@@ -98,64 +98,60 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, uint64_t *samples
                                        pprofdelta_error *err)
 {
     bool is_whole = pd_totals_finish(&r->sum, &r->columns);
-    pd_model *model = is_whole ? &r->sum.model : &r->model;
+    pd_model *model = is_whole ? &r->sum.model : &r->door.model;
     PD_TRY(is_whole ? PPROFDELTA_OK : copy_sum(r, err));
     *samples = model->samples;
-    return pd_outline_finish(&r->outline, &r->life, model, out);
+    return pd_door_finish(&r->door, &r->life, model, out);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t written,
-                        pprofdelta_report *report)
+static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, pprofdelta_report *report)
 {
     pd_tally_report(tally, &r->window, &r->life.window, &r->schema, &r->columns, r->types, report);
     report->samples_in = r->samples_in;
     report->by_address = r->places.keys.len - r->places.by_lines;
     report->by_lines = r->places.by_lines;
     report->had_base = r->has_base || r->restart;
-    report->id = r->outline.id;
-    report->output_len = written;
+    report->id = r->door.id;
     report->clock_set_back = pd_recorder_has_seen(r) && r->time_nanos < r->last_nanos;
 }
 
-static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_sink *sink,
-                                      pprofdelta_report *report, pprofdelta_error *err)
+typedef struct writing {
+    pprofdelta_recorder *recorder;
+    pprofdelta_report report;
+} writing;
+
+static pprofdelta_status make_window(void *cookie, pd_bytes *out, pprofdelta_error *err)
 {
+    writing *w = cookie;
+    pprofdelta_recorder *r = w->recorder;
     pd_tally tally;
-    pd_bytes out;
-    uint64_t written, samples;
+    uint64_t samples;
+    r->is_full = true;
+    if (r->trouble.status)
+        return pd_fail_as(err, &r->trouble);
     PD_TRY(pd_recorder_judge(r, err));
     PD_TRY(pd_places_begin(&r->places, pd_places_loads(&r->places), &r->mem, err));
     PD_TRY(pd_tally_begin(&tally, &r->window, r->how, err));
     PD_TRY(add_rows(r, &tally, err));
     if (r->flags & PPROFDELTA_VERIFY)
         PD_TRY(pd_tally_check(&tally, &r->schema, err));
-    PD_TRY(write_profile(r, &samples, &out, err));
-    PD_TRY(pd_compress(&r->compressor, &r->mem, out, PD_LIFE_SINK(&r->life, sink), &written, err));
-    fill_report(r, &tally, written, report);
-    report->samples_out = samples;
-    return PPROFDELTA_OK;
+    PD_TRY(write_profile(r, &samples, out, err));
+    fill_report(r, &tally, &w->report);
+    w->report.samples_out = samples;
+    return pd_compress_bytes(&r->door.compressor, &r->mem, *out, out, err);
 }
 
 pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofdelta_sink *sink,
                                             pprofdelta_report *report, pprofdelta_error *err)
 {
-    pprofdelta_report done;
-    pprofdelta_sink own;
-    uint64_t ticket;
+    static const pd_door_steps steps = {.make = make_window};
+    writing w = {.recorder = r};
     if (report)
         PD_TRY(pd_result_check(report, err));
-    sink = pd_encoder_sink(&r->outline.encoder, sink, &own);
-    PD_TRY(pd_life_write(&r->life, sink, &ticket, err));
-    r->is_full = true;
-    if (r->trouble.status && err)
-        *err = r->trouble;
-    if (r->trouble.status)
-        return r->trouble.status;
-    pprofdelta_status status = write_window(r, sink, &done, err);
-    status = pd_life_wrote(&r->life, ticket, status, err);
-    if (!status && report)
-        pd_result_write(report, &done, sizeof done);
-    return status;
+    PD_TRY(pd_door_write(&r->door, &r->life, &steps, &w, sink, &w.report.output_len, err));
+    if (report)
+        pd_result_write(report, &w.report, sizeof w.report);
+    return PPROFDELTA_OK;
 }

@@ -163,10 +163,10 @@ static void write_as_otlp(trial *t, pprofdelta_heap_inuse inuse, const live_mail
     if (!meaning_is_compared(pprof->len))
         return;
     pd_batch_writer *writer = &t->heap->writer;
-    writer->encoder.format = PPROFDELTA_OTLP;
+    writer->door.encoder.format = PPROFDELTA_OTLP;
     if (!write_once(t, inuse, &mail))
         require_same_meaning(live_bytes(pprof), live_bytes(&mail));
-    writer->encoder.format = PPROFDELTA_PPROF;
+    writer->door.encoder.format = PPROFDELTA_PPROF;
 }
 
 static void write(trial *t)

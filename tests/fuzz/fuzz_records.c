@@ -242,7 +242,7 @@ static void write_as_otlp(trial *t)
     pprofdelta_recorder *r = t->recorder;
     if (!meaning_is_compared(pprof.len))
         return;
-    r->outline.encoder.format = PPROFDELTA_OTLP;
+    r->door.encoder.format = PPROFDELTA_OTLP;
     pprofdelta_status status = write_once(t, false, NULL);
     if (status == PPROFDELTA_E_MEMORY) {
         t->memory.fail_at = 0;
@@ -251,7 +251,7 @@ static void write_as_otlp(trial *t)
     require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
     if (!status)
         require_same_meaning(pprof, t->output);
-    r->outline.encoder.format = PPROFDELTA_PPROF;
+    r->door.encoder.format = PPROFDELTA_PPROF;
     if (status)
         require(write_once(t, false, NULL) == PPROFDELTA_OK);
 }
