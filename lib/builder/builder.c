@@ -45,7 +45,6 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->life.series.last.to_nanos = pd_time_now();
     pd_stack_numbers_init(&b->numbers);
     pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
-    begin_collected(b, &b->spare, o.types_len);
     begin_collected(b, &b->outgoing, o.types_len);
     begin_collected(b, &b->gathering, o.types_len);
     b->door.pid = getpid();
@@ -79,7 +78,6 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
         next = s->next_all;
         free_sample(s);
     }
-    pd_collected_release(&b->spare);
     pd_collected_release(&b->outgoing);
     pd_collected_release(&b->gathering);
     pd_transfer_release(&b->transfer, &b->export_mem);
@@ -197,8 +195,7 @@ static pprofdelta_status push_frame(pd_sample *s, const pprofdelta_frame *frame,
 static pprofdelta_status push_label(pd_sample *s, const pprofdelta_label *label)
 {
     pd_label_parts parts = pd_label_parts_of(label);
-    PD_TRY(pd_buffer_room(&s->mem, &s->labels, pd_packed_label_size(&parts), NULL));
-    pd_pack_label(&s->labels, &parts);
+    PD_TRY(pd_pack_label(&s->mem, &s->labels, &parts, NULL));
     s->labels_len++;
     pd_identity_label(&s->hash, pd_label_parts_key(&parts));
     return PPROFDELTA_OK;

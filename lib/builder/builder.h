@@ -1,7 +1,7 @@
 /* The sample builder: many threads add samples, and one window at a time takes them out.
  *
- *                     add                   try                  begin                  write
- *     pool  ------->  sample ----->  queue ----->  gathering  =swap=>  spare  ->  outgoing  ->  sink
+ *                     add                   try                  begin              write
+ *     pool  ------->  sample ----->  queue ----->  gathering  ----->  outgoing  ----->  sink
  *
  * pprofdelta_builder_add puts the sample on the queue with one atomic operation. Then it tries to take
  * the lock `adding`, and if it is free, moves the whole queue to the collection. It never waits: a
@@ -11,8 +11,8 @@
  * A sample for which there is no memory waits in `waiting` for the next one that drains the queue, so what was added
  * is not lost. While samples wait, new ones are refused.
  *
- * begin swaps the collection with an empty one and moves it to the outgoing collection. A window that
- * is abandoned leaves its samples in the outgoing collection, and the next begin adds its own to them.
+ * begin moves the collection to the outgoing one: if that is empty, they are swapped. A window that is
+ * abandoned leaves its samples in the outgoing collection, and the next begin adds its own to them.
  *
  *     adding   the collection `gathering`, and `waiting`
  *     work     everything else. It is held during begin, commit and abandon, and during write except
@@ -44,7 +44,7 @@ struct pprofdelta_builder {
     atomic_int trouble; /* the status of the last try to gather them; OK: none waits */
     /* Windows. */
     pd_lock work;
-    pd_collected spare, outgoing;
+    pd_collected outgoing;
     pd_life life;
     pd_door door;
     pd_mem export_mem; /* of the output */

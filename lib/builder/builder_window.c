@@ -1,6 +1,7 @@
 /* The windows of a builder. Samples may be added while a window is under way.
  *
- *     begin     gathering -> spare -> outgoing     `adding` is held for a swap only
+ *     begin     gathering -> outgoing              `adding` is held: samples that are added meanwhile wait in
+ *                                                  the queue
  *     write     outgoing -> profile -> sink        no lock is held while the sink is called
  *     commit    clears outgoing
  *     abandon   leaves outgoing; the next begin adds to it */
@@ -11,28 +12,21 @@
 
 #include <unistd.h>
 
-/* If the outgoing collection is full, the window has what is in it, and the rest waits in the spare one for the next
- * window. */
-static pprofdelta_status move_out(pprofdelta_builder *b, pprofdelta_error *err)
-{
-    pprofdelta_status status = pd_collected_move(&b->outgoing, &b->spare, err);
-    return status == PPROFDELTA_E_LIMIT && b->outgoing.sum.ledger.keys.len ? PPROFDELTA_OK : status;
-}
-
-/* Moves all samples that were added so far to the outgoing collection. If that fails, the rest
- * stays where it is. Samples that wait are gathered once there is room again. */
+/* Moves all samples that were added so far to the outgoing collection. If that is full, the window has what is in it,
+ * and the rest waits for the next one. If it fails otherwise, the rest stays where it is. Samples that wait for memory
+ * are gathered once there is room again. */
 static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK, waiting;
-    for (bool goes_on = true; goes_on && !status && !b->spare.sum.ledger.keys.len;) {
-        pd_lock_take(&b->adding);
+    pd_lock_take(&b->adding);
+    do {
         waiting = pd_builder_drain(b, err);
-        goes_on = waiting && b->gathering.sum.ledger.keys.len;
-        PD_SWAP(pd_collected, b->gathering, b->spare);
-        pd_lock_give(&b->adding);
-        status = waiting && !goes_on ? waiting : move_out(b, err);
-    }
-    return status;
+        bool has_some = b->gathering.sum.ledger.keys.len != 0;
+        status =
+            waiting && !has_some ? waiting : pd_collected_move(&b->outgoing, &b->gathering, err);
+    } while (waiting && !status);
+    pd_lock_give(&b->adding);
+    return status == PPROFDELTA_E_LIMIT && b->outgoing.sum.ledger.keys.len ? PPROFDELTA_OK : status;
 }
 
 /* ---- the four steps -------------------------------------------------------------------------- */
@@ -41,9 +35,7 @@ static pprofdelta_status begin(pprofdelta_builder *b, pprofdelta_error *err)
 {
     PD_TRY(pd_life_begin(&b->life, err));
     pprofdelta_error why;
-    pprofdelta_status status = move_out(b, &why);
-    if (!status)
-        status = gather(b, &why);
+    pprofdelta_status status = gather(b, &why);
     if (status) {
         pd_life_abandon(&b->life);
         return pd_fail_as(err, &why);
@@ -140,7 +132,6 @@ void pprofdelta_builder_abandon(pprofdelta_builder *b)
 static void begin_child(pprofdelta_builder *b)
 {
     atomic_fetch_add(&b->generation, 1);
-    pd_collected_clear(&b->spare);
     pd_collected_clear(&b->outgoing);
     pd_collected_clear(&b->gathering);
     b->door.pid = getpid();

@@ -49,9 +49,6 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     pd_transfer_release(&adder->transfer, &pd->mem);
     pd_keymap_release(&adder->merge.seen, &pd->mem);
     pd_schema_release(&adder->merge.period_type, &pd->mem);
-    pd_mapped_list *const lists[] = {&adder->mapped, &adder->spare_mapped};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        pd_mem_release(&pd->mem, &lists[i]->list, &lists[i]->cap, sizeof *lists[i]->list);
     pd_mem_release(&pd->mem, &adder, &cap, sizeof *adder);
     pprofdelta_free(pd);
 }
@@ -183,7 +180,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     if (a->merge.is_on)
         PD_TRY(pd_merge_check_period(a, err));
     if (goes_on(a, stamp, *join))
-        PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, &a->mapped, &cur->tables, err));
+        PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, &pd->last.mapped, &cur->tables, err));
     PD_TRY(classify(a, is_gauge, err));
     if (!a->is_waiting)
         PD_TRY(begin(a, is_gauge, err));
@@ -306,9 +303,9 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
 {
     pprofdelta *pd = a->pd;
     pd_input *cur = &pd->cur;
-    PD_TRY(pd_mapped_remember(&a->spare_mapped, &pd->mem, &cur->tables,
-                              goes_on(a, stamp, join) ? &a->mapped : NULL, err));
-    PD_SWAP(pd_mapped_list, a->mapped, a->spare_mapped);
+    PD_TRY(pd_mapped_remember(&pd->next.mapped, &pd->mem, &cur->tables,
+                              goes_on(a, stamp, join) ? &pd->last.mapped : NULL, err));
+    PD_SWAP(pd_mapped_list, pd->last.mapped, pd->next.mapped);
     bool is_other = join == PPROFDELTA_JOIN_FIRST && a->is_waiting; /* target */
     if (is_other)
         PD_TRY(pd_merge_end_target(a, &pd->prev, err));

@@ -32,7 +32,6 @@ struct pprofdelta_adder {
     bool has_gap;     /* batches are missing, and no full one has followed */
     bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger: in use, of a live heap */
     bool has_window;                     /* a batch with absolute gauges is settled */
-    pd_mapped_list mapped, spare_mapped; /* the mappings of the sum; the next list */
     pprofdelta_error gap;                /* the message about the missing batches */
     pprofdelta_stamp first;              /* of the first profile of the sum */
     pprofdelta_stamp last;               /* of the last profile that counts */

@@ -165,12 +165,9 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
 /* The profile becomes the one that was seen last, and the window the open attempt. */
 static void settle_window(pprofdelta *pd)
 {
-    bool is_dump = pd->cur.dump.rate;
-    if (is_dump)
-        pd_estimate_settling(pd);
+    if (pd->cur.dump.rate)
+        pd_estimate_settle(pd);
     pd_window_settle(&pd->cur.window, pd->how);
-    if (is_dump)
-        pd_estimate_settled(pd);
     PD_SWAP(pd_remembered, pd->last, pd->next);
 }
 

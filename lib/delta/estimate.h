@@ -17,8 +17,7 @@ pprofdelta_status pd_estimate_begin(pprofdelta *pd, pprofdelta_error *err);
  * again if an attempt is open; or PD_ROW_NONE. Returns whether the values fit. */
 bool pd_estimate(const pprofdelta *pd, uint32_t entry, int64_t *values);
 
-/* Before and after a window of a dump is settled. */
-void pd_estimate_settling(pprofdelta *pd);
-void pd_estimate_settled(pprofdelta *pd);
+/* Before a window of a dump is settled. */
+void pd_estimate_settle(pprofdelta *pd);
 
 #endif

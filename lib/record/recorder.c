@@ -54,17 +54,13 @@ static void fill_kind(pprofdelta_recorder_options *o)
                                                  {"inuse_space", "bytes", 0}};
     static const pprofdelta_value_type contention[] = {{"contentions", "count", 1},
                                                        {"delay", "nanoseconds", 1}};
-    if (o->kind == PPROFDELTA_KIND_HEAP) {
-        o->types = heap;
-        o->types_len = sizeof heap / sizeof *heap;
-        o->period_type = "space";
-        o->period_unit = "bytes";
-    } else if (o->kind == PPROFDELTA_KIND_CONTENTION) {
-        o->types = contention;
-        o->types_len = sizeof contention / sizeof *contention;
-        o->period_type = "contentions";
-        o->period_unit = "count";
-    }
+    if (o->kind == PPROFDELTA_KIND_TYPES)
+        return;
+    bool is_heap = o->kind == PPROFDELTA_KIND_HEAP;
+    o->types = is_heap ? heap : contention;
+    o->types_len = is_heap ? sizeof heap / sizeof *heap : sizeof contention / sizeof *contention;
+    o->period_type = is_heap ? "space" : "contentions";
+    o->period_unit = is_heap ? "bytes" : "count";
 }
 
 pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *options,

@@ -15,7 +15,7 @@
  *
  * The arena stores, for each record that may be written, what is needed for it:
  *
- *     pd_arena_row | program counters, or a pointer to them | packed labels */
+ *     pd_kept | program counters, unless they are borrowed | packed labels */
 #ifndef PD_RECORD_RECORDER_H
 #define PD_RECORD_RECORDER_H
 
@@ -28,12 +28,6 @@
 #include "places/places.h"
 #include "encode/door.h"
 #include "model/totals.h"
-
-typedef struct pd_arena_row {
-    size_t depth;
-    size_t labels_len;
-    int64_t block_size;
-} pd_arena_row;
 
 struct pprofdelta_recorder {
     pd_mem mem;
@@ -76,9 +70,10 @@ struct pprofdelta_recorder {
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
 
-/* What was kept of a row, in the arena. */
+/* What was kept of a row, in the arena. The pointers are set when it is read. */
 typedef struct pd_kept {
-    pd_arena_row row;
+    size_t depth, labels_len;
+    int64_t block_size;
     const uint64_t *stack;
     const uint8_t *labels; /* packed */
 } pd_kept;

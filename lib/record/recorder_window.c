@@ -97,7 +97,7 @@ void pd_recorder_carry_on(pprofdelta_recorder *r)
         bool moved = pd_subtract_row(&r->window, row, r->how, raw);
         pd_recorder_load_carries(r, row, carries);
         if (moved)
-            pd_recorder_unsample(r, pd_recorder_kept(r, row).row.block_size, raw, carries, out);
+            pd_recorder_unsample(r, pd_recorder_kept(r, row).block_size, raw, carries, out);
         uint8_t *side = pd_ledger_side(&r->ledger, r->window.entry[row]);
         for (size_t i = 0; i < r->schema.counters; i++)
             pd_carry_store(side + i * PD_CARRY_BYTES, carries[i]);

@@ -12,7 +12,7 @@
 static void put_stack(pprofdelta_recorder *r, const pd_kept *kept, pd_identity *identity)
 {
     pd_model *m = &r->sum.model;
-    size_t depth = kept->row.depth;
+    size_t depth = kept->depth;
     uint8_t *out = depth ? pd_model_stack(m, depth) : NULL;
     for (size_t i = 0; i < depth && !m->writer.status; i++) {
         uint32_t place;
@@ -39,11 +39,11 @@ static pprofdelta_status add_sample(pprofdelta_recorder *r, const pd_kept *kept,
     pd_identity identity = {0};
     const uint8_t *at = kept->labels;
     const pd_bytes bytes = pd_bytes_of("bytes");
-    const pd_label_parts size = {.key = bytes, .num = kept->row.block_size, .num_unit = bytes};
+    const pd_label_parts size = {.key = bytes, .num = kept->block_size, .num_unit = bytes};
     put_stack(r, kept, &identity);
-    if (kept->row.block_size)
+    if (kept->block_size)
         put_label(r, &size, &identity);
-    for (size_t i = 0; i < kept->row.labels_len; i++) {
+    for (size_t i = 0; i < kept->labels_len; i++) {
         pd_label_parts label = pd_unpack_label(&at);
         put_label(r, &label, &identity);
     }
@@ -57,7 +57,7 @@ static pprofdelta_status add_row(pprofdelta_recorder *r, size_t row, const int64
     pd_carry carries[PPROFDELTA_MAX_TYPES];
     pd_kept kept = pd_recorder_kept(r, row);
     pd_recorder_load_carries(r, row, carries);
-    if (!pd_recorder_unsample(r, kept.row.block_size, raw, carries, values))
+    if (!pd_recorder_unsample(r, kept.block_size, raw, carries, values))
         return pd_no_fit(err, PPROFDELTA_NOWHERE, "an unsampled value does not fit");
     return pd_model_has_value(values, r->schema.len) ? add_sample(r, &kept, values) : PPROFDELTA_OK;
 }
