@@ -25,7 +25,7 @@ static pprofdelta_status read_options(const pprofdelta_builder_options *given,
 
 static void begin_collected(const pprofdelta_builder *b, pd_collected *collected, size_t types)
 {
-    pd_mem_init(&collected->mem, &b->allocator, b->max_memory);
+    pd_mem_init(&collected->mem, &b->mem.allocator, b->mem.limit);
     collected->types = types;
 }
 
@@ -40,11 +40,9 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     pprofdelta_builder *b = NULL;
     PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &b, sizeof *b, err));
     b->mem = mem;
-    b->allocator = mem.allocator;
-    b->max_memory = mem.limit;
     b->life.series.last.to_nanos = pd_time_now();
     pd_stack_numbers_init(&b->numbers);
-    pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
+    pd_mem_init(&b->export_mem, &mem.allocator, mem.limit);
     begin_collected(b, &b->outgoing, o.types_len);
     begin_collected(b, &b->gathering, o.types_len);
     b->door.pid = getpid();
@@ -112,7 +110,7 @@ static void recycle(pd_sample *s)
 static pd_sample *make_sample(pprofdelta_builder *b)
 {
     pd_mem mem;
-    pd_mem_init(&mem, &b->allocator, b->max_memory);
+    pd_mem_init(&mem, &b->mem.allocator, b->mem.limit);
     pd_sample *s = NULL;
     size_t cap = 0, size = sizeof *s + b->door.types * sizeof *s->values;
     if (pd_mem_reserve(&mem, &s, &cap, 1, size, NULL) != PPROFDELTA_OK)

@@ -28,9 +28,7 @@
 #include "encode/door.h"
 
 struct pprofdelta_builder {
-    pd_mem mem; /* of the builder itself and its options; not used later */
-    pprofdelta_allocator allocator;
-    uint64_t max_memory;
+    pd_mem mem; /* of the builder itself and its options; it does not change later */
     /* What the caller chose. */
     pd_stack_numbers numbers;
     /* Samples that are being put together. */

@@ -77,15 +77,11 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     pprofdelta_recorder *r = NULL;
     PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &r, sizeof *r, err));
     r->mem = mem;
-    r->flags = o.flags;
-    r->kind = o.kind;
-    r->on_reset = o.on_reset;
-    r->first = o.first;
+    r->options = o;
     r->places.symbolize = o.symbolize;
     r->places.symbolize_cookie = o.symbolize_cookie;
     r->places.has_mappings = !(o.flags & PPROFDELTA_NO_MAPPINGS);
     r->places.has_return_addresses = (o.flags & PPROFDELTA_RETURN_ADDRESSES) != 0;
-    r->started_nanos = o.started_nanos;
     o.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
     pd_stack_numbers_init(&r->numbers);
@@ -135,13 +131,13 @@ static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_rec
         return pd_refuse(err, "fraction is not from 0 to 1, or cycles_per_second is not a number "
                               "above 0");
     double fraction = how->fraction > 0 ? how->fraction : 1;
-    r->is_scaled = r->kind == PPROFDELTA_KIND_HEAP && how->period > 1;
+    r->is_scaled = r->options.kind == PPROFDELTA_KIND_HEAP && how->period > 1;
     for (size_t i = 0; i < r->columns.len; i++) {
         factors[i] = 1;
-        if (r->kind == PPROFDELTA_KIND_CONTENTION)
+        if (r->options.kind == PPROFDELTA_KIND_CONTENTION)
             factors[i] = (i == 1 && how->cycles_per_second > 0 ? 1e9 / how->cycles_per_second : 1) /
                          fraction;
-        else if (r->kind == PPROFDELTA_KIND_TYPES && how->scales)
+        else if (r->options.kind == PPROFDELTA_KIND_TYPES && how->scales)
             factors[i] = how->scales[i];
         if (!is_number(factors[i]) || factors[i] == 0)
             return pd_refuse(err, "a scale is not a number above 0");
@@ -164,8 +160,8 @@ static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recordin
         PD_TRY(pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err));
     bool omits = pd_recorder_has_seen(r) && !r->restarted && !r->ledger.is_open;
     PD_TRY(pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, omits, err));
-    r->keeps_unchanged = omits && (r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
-                                   r->on_reset == PPROFDELTA_ON_RESET_RESTART);
+    r->keeps_unchanged = omits && (r->options.on_reset == PPROFDELTA_ON_RESET_AUTO ||
+                                   r->options.on_reset == PPROFDELTA_ON_RESET_RESTART);
     if (r->keeps_unchanged)
         pd_reset_watch_begin(&r->watch, &r->ledger);
     r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();

@@ -31,12 +31,8 @@
 
 struct pprofdelta_recorder {
     pd_mem mem;
-    /* What the caller chose. */
-    unsigned flags;
-    pprofdelta_kind kind;
-    pprofdelta_on_reset on_reset;
-    pprofdelta_first first;
-    int64_t started_nanos;
+    /* What the caller chose. Strings and arrays are copied elsewhere; those in here are gone. */
+    pprofdelta_recorder_options options;
     pd_schema schema;
     pd_columns columns;
     /* The memory between windows. The side of a ledger entry has the carries of its counters. */

@@ -39,7 +39,7 @@ static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_r
 /* Bytes of a stack in the arena. */
 static size_t stack_size(const pprofdelta_recorder *r, size_t depth)
 {
-    return r->flags & PPROFDELTA_BORROW_STACKS ? 0 : depth * sizeof(uint64_t);
+    return r->options.flags & PPROFDELTA_BORROW_STACKS ? 0 : depth * sizeof(uint64_t);
 }
 
 /* Stores what is needed if the record is written. */
@@ -71,7 +71,7 @@ pd_kept pd_recorder_kept(const pprofdelta_recorder *r, size_t row)
     const uint8_t *at = r->arena.ptr + r->kept_at[r->window.entry[row]];
     memcpy(&kept, at, sizeof kept);
     at += sizeof kept;
-    if (!(r->flags & PPROFDELTA_BORROW_STACKS))
+    if (!(r->options.flags & PPROFDELTA_BORROW_STACKS))
         kept.stack = (const void *)at; /* aligned: see keep */
     kept.labels = at + stack_size(r, kept.depth);
     return kept;
@@ -104,7 +104,7 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
     PD_TRY(pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err));
     size_t entry = w->guess - 1; /* the one that was just added */
     bool is_first = w->len + w->unchanged > entries, is_kept = r->keeps_unchanged && is_first;
-    if (is_kept && r->on_reset == PPROFDELTA_ON_RESET_AUTO)
+    if (is_kept && r->options.on_reset == PPROFDELTA_ON_RESET_AUTO)
         r->keeps_unchanged = pd_reset_watch_add(&r->watch, &r->ledger, entry, row);
     return is_kept || w->len > rows ? keep(r, record, hidden, entry, err) : PPROFDELTA_OK;
 }

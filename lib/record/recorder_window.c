@@ -7,12 +7,12 @@
 static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart *out,
                                       pprofdelta_error *err)
 {
-    pd_reset_facts facts = {.on_reset = r->on_reset};
+    pd_reset_facts facts = {.on_reset = r->options.on_reset};
     pd_verdict verdict = pd_reset_judge(&r->window, &facts);
     if (r->restarted)
         verdict.restart = PPROFDELTA_RESTART_STARTED;
     bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
-    if (r->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
+    if (r->options.on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
         return PD_FAIL(err, PPROFDELTA_E_RESET, PPROFDELTA_STAGE_DELTA, NULL, "%s",
                        verdict.restart == PPROFDELTA_RESTART_STARTED ? "counting began anew"
                        : verdict.restart == PPROFDELTA_RESTART_MASS
@@ -38,11 +38,11 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
     int64_t elapsed = is_first ? 0 : pd_series_elapsed(r->last_nanos, r->time_nanos);
     pd_life_number(&r->life, r->restart, r->time_nanos, elapsed);
     r->how = is_first || r->restart ? PD_SUBTRACT_NOTHING : PD_SUBTRACT_CLAMP;
-    if (is_first && r->first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
+    if (is_first && r->options.first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
         r->how = PD_SUBTRACT_ALL;
         r->life.window.from_nanos = r->life.window.to_nanos;
     } else if (!r->has_base && !r->restart) {
-        r->life.window.duration_nanos = pd_series_elapsed(r->started_nanos, r->time_nanos);
+        r->life.window.duration_nanos = pd_series_elapsed(r->options.started_nanos, r->time_nanos);
     }
     return PPROFDELTA_OK;
 }
@@ -70,7 +70,7 @@ bool pd_recorder_unsample(const pprofdelta_recorder *r, int64_t block_size, cons
     bool fits = true;
     for (size_t i = 0; i < r->schema.len; i++) {
         pd_scale scale = r->scales[i];
-        if (r->kind == PPROFDELTA_KIND_HEAP) /* (objects, bytes) twice */
+        if (r->options.kind == PPROFDELTA_KIND_HEAP) /* (objects, bytes) twice */
             scale = heap_scale(r, block_size, raw[i & ~(size_t)1], raw[i | 1]);
         none = 0;
         out[i] = pd_scale_apply(scale, raw[i], i < r->schema.counters ? &carries[i] : &none);

@@ -135,7 +135,7 @@ static pprofdelta_status make_window(void *cookie, pd_bytes *out, pprofdelta_err
     PD_TRY(pd_places_begin(&r->places, pd_places_loads(&r->places), &r->mem, err));
     PD_TRY(pd_tally_begin(&tally, &r->window, r->how, err));
     PD_TRY(add_rows(r, &tally, err));
-    if (r->flags & PPROFDELTA_VERIFY)
+    if (r->options.flags & PPROFDELTA_VERIFY)
         PD_TRY(pd_tally_check(&tally, &r->schema, err));
     PD_TRY(write_profile(r, &samples, out, err));
     fill_report(r, &tally, &w->report);
