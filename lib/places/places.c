@@ -220,13 +220,19 @@ pprofdelta_status pd_places_begin(pd_places *p, uint64_t loads, pd_mem *mem, ppr
 
 enum { HAS_FUNCTIONS = 1, HAS_ALL = 0xf }; /* pd_model_mapping.has */
 
+static pd_key map_key(uint32_t map)
+{
+    uint64_t word = map;
+    return pd_key_of_words(&word, 1, 0);
+}
+
 static uint32_t write_mapping(pd_places *p, pd_model *out, uint32_t map)
 {
-    pd_place_map *known = &p->known_maps[map];
-    if (known->round == p->round)
-        return known->out;
+    const pd_key key = map_key(map);
+    uint32_t known = pd_model_find_mapping(out, key);
+    if (known)
+        return known;
     const pd_map *m = &p->maps.maps[map];
-    uint64_t word = map;
     pd_model_mapping mapping = {
         .start = m->start,
         .limit = m->limit,
@@ -235,8 +241,7 @@ static uint32_t write_mapping(pd_places *p, pd_model *out, uint32_t map)
         .build_id = pd_model_string(out, pd_maps_build_id(&p->maps, map)),
         .has = p->symbolize && p->names == PD_NAMES_ALL ? HAS_ALL : 0,
     };
-    known->round = p->round;
-    return known->out = pd_model_add_mapping(out, pd_key_of_words(&word, 1, 0), &mapping);
+    return pd_model_add_mapping(out, key, &mapping);
 }
 
 void pd_places_write_main(pd_places *p, pd_model *out)
@@ -247,9 +252,11 @@ void pd_places_write_main(pd_places *p, pd_model *out)
 
 void pd_places_write_complete(const pd_places *p, pd_model *out)
 {
-    for (size_t map = 0; map < p->known_maps_len && p->symbolize; map++)
-        if (p->known_maps[map].round == p->round && !p->known_maps[map].lacks_symbols)
-            pd_model_mapping_has(out, p->known_maps[map].out, HAS_ALL);
+    for (uint32_t map = 0; map < p->known_maps_len && p->symbolize; map++) {
+        uint32_t mapping = pd_model_find_mapping(out, map_key(map));
+        if (mapping && !p->known_maps[map].lacks_symbols)
+            pd_model_mapping_has(out, mapping, HAS_ALL);
+    }
 }
 
 static pd_encoded write_place(pd_places *p, pd_model *out, pd_symbol_place *place)
