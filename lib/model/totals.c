@@ -28,7 +28,8 @@ pprofdelta_status pd_totals_add(pd_totals *t, pd_key key, const int64_t *values)
     PD_TRY(m->writer.status);
     pprofdelta_status status = pd_ledger_put(&t->ledger, m->writer.mem, key, values, m->writer.err);
     if (t->ledger.keys.len == len) {
-        m->stack.len = m->labels.len = 0;
+        m->stack.len = 0;
+        pd_model_drop_labels(m, SIZE_MAX);
         return status;
     }
     status = pd_totals_add_sample(t, len);

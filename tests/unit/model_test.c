@@ -254,6 +254,7 @@ TEST(a_sum_is_copied_or_finished)
         pd_totals_write(&t, &columns, &copy);
         CHECK(has_sums(&to, SAMPLES));
         CHECK(pd_totals_finish(&t, &columns) && has_sums(&t.model, SAMPLES));
+        CHECK(t.model.labels_len == to.labels_len); /* those of equal samples are dropped */
     }
     CHECK(!pd_totals_begin(&t, &mem, 2, NULL));
     CHECK(!add_twice(&t, 3));
