@@ -51,7 +51,7 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->first = o.first;
     pd->rules.may_be_absent = (o.flags & PPROFDELTA_ABSENT_TYPES) != 0;
     pd_stack_numbers_init(&pd->numbers);
-    pd->cur = pd->prev = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};
+    pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};
     for (size_t i = 0; i < o.counters_len && !status; i++)
         status = pd_buffer_add_text(&pd->mem, &pd->rules.counters, pd_bytes_of(o.counters[i]), err);
     for (size_t i = 0; i < o.gauges_len && !status; i++)
@@ -94,6 +94,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_door_close(&pd->door, mem, mem);
     pd_input_release(&pd->cur);
     pd_input_release(&pd->prev);
+    pd_input_release(&pd->proof);
     pd_mem_end(mem, pd, sizeof *pd);
 }
 
@@ -118,6 +119,7 @@ static void release_work(pprofdelta *pd)
     pd->is_made = false;
     pd_window_abandon(&pd->cur.window);
     pd_input_release(&pd->cur);
+    pd_input_release(&pd->proof);
     pd_input_trim(&pd->prev);
     pd_source_rest(&pd->prev.source);
     pd_window_keep_origins(&pd->prev.window, mem, pd->ledger.keys.len);

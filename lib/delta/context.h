@@ -55,6 +55,7 @@ struct pprofdelta {
     pd_schema spare_schema;
     pd_model_header header; /* of the delta that was made */
     pd_bytes encoded; /* the delta that was made, compressed: the compressor's, or the writer's */
+    pd_input proof;   /* the output read back, for VERIFY */
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];     /* of the report, */
     pprofdelta_type_report described[PPROFDELTA_MAX_TYPES]; /* and of what is remembered */

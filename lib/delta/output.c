@@ -224,16 +224,12 @@ pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelt
 /* Parses what is to go out, and adds it up. */
 static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofdelta_error *err)
 {
-    pd_input proof = {.mem = &pd->mem, .numbers = &pd->numbers};
+    pd_input *proof = &pd->proof;
     pd_reading reading = {.bytes = pd->encoded, .piece = pd->piece};
-    pprofdelta_status status = pd_input_parse(&proof, &reading, err);
-    proof.columns = pd->cur.columns;
-    if (!status)
-        status = pd_input_samples(&proof, (pd_sample_taker){0}, err);
-    if (!status)
-        status = pd_input_sums(&proof, sums, err);
-    pd_input_release(&proof);
-    return status;
+    PD_TRY(pd_input_parse(proof, &reading, err));
+    proof->columns = pd->cur.columns;
+    PD_TRY(pd_input_samples(proof, (pd_sample_taker){0}, err));
+    return pd_input_sums(proof, sums, err);
 }
 
 pprofdelta_status pd_output_verify_input(pprofdelta *pd, const pd_tally *tally,

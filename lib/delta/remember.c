@@ -107,7 +107,7 @@ static pprofdelta_memory describe(pprofdelta *pd)
                              .restart = acked->restart,
                              .build_id = "",
                              .id = pd->door.id};
-    const pd_input *const inputs[] = {&pd->cur, &pd->prev};
+    const pd_input *const inputs[] = {&pd->cur, &pd->prev, &pd->proof};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         out.bytes +=
             pd_gzip_own(&inputs[i]->source.inflater) + pd_zstd_own(&inputs[i]->source.inflater);

@@ -4,6 +4,9 @@ pprofdelta_status pd_totals_begin(pd_totals *t, pd_mem *mem, size_t values, ppro
 {
     pd_ledger_clear(&t->ledger, values);
     t->ledger.is_bare = true;
+    if (t->spare.len) /* it was finished: each form keeps its memory */
+        PD_SWAP(pd_buffer, t->model.encoded, t->spare);
+    t->spare.len = 0;
     pd_model_begin(&t->model, mem, err);
     return t->model.writer.status;
 }
