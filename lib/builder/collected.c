@@ -1,4 +1,6 @@
-#include "builder/collected.h"
+/* Samples that were added and not written yet. */
+#include "base/sum.h"
+#include "builder/builder.h"
 
 /* Begins to add a sample with this key. Returns whether it is new: then its stack and its labels are to be put to the
  * model, and pd_totals_add follows. The values of another one were added. */

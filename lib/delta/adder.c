@@ -1,22 +1,69 @@
 /* The sum: a profile and the deltas that follow it.
  *
- *     profile n -> tables -> window -> [pending] -> ledger    counters added up
- *                                               \-> stacks    each sample once
- *     finish:  stacks -> model, with the counters of the ledger and the gauges of the last window
+ *     profile n -> tables -> window -> [pending] -> sum     counters added up, each sample once
+ *     finish:  sum -> model, with the gauges of the last window
  *
  * The window of the last profile is pending, because the next profile may be a later attempt at the
  * same window and replace it: the pending window is then abandoned. The adder works in a context:
- * cur is the last profile and prev the one before. The entries of the ledger are the samples of the
- * sum in order of appearance, and the records in `stacks` are in the same order. The output is made
- * at the end, because a sample may sum to zero.
+ * cur is the last profile and prev the one before. The output is made at the end, because a sample may
+ * sum to zero.
  *
  * Batches of a live heap have changes in their in-use values and their peak too, so these are
  * counters in the ledger. A full batch clears the ledger first. A window, and a delta of two full
  * profiles, have absolute ones, so those of the ledger are cleared before they are added. Every other
- * gauge of a live heap is absolute, as in other profiles. */
-#include "delta/adder.h"
+ * gauge of a live heap is absolute, as in other profiles.
+ *
+ * A merge:
+ *
+ *     profile -> the sum of its target -> total             counters and gauges added up
+ *
+ * The sum of a target joins the total when a profile of another target comes, or at the end. So the
+ * memory does not depend on the number of windows. For the same reason a window that comes late
+ * cannot take the place of an attempt that was added: it is refused, and the caller sorts. */
+#include "delta/context.h"
+#include "delta/join.h"
+#include "model/totals.h"
+#include "profile/stamp.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #define UNKNOWN INT64_MIN /* earlier than every known time */
+
+/* The targets, and for merges what is complete. */
+typedef struct pd_merge {
+    bool is_on;                     /* the sum is a merge */
+    pd_keymap seen;                 /* the targets so far: see target_of */
+    pd_key target;                  /* of the last profile that counts */
+    pd_totals total;                /* of the targets that are complete */
+    uint64_t targets, windows, own; /* in the total; and windows of the last target */
+    int64_t period;                 /* the longest */
+    pd_schema period_type;          /* of all profiles */
+    char label[17];                 /* of the target that joins the total */
+} pd_merge;
+
+struct pprofdelta_adder {
+    pprofdelta *pd;
+    /* Of a merge: that of the last target. Gauges are 0 until the last window is settled. */
+    pd_totals sum;
+    bool is_waiting;                     /* cur's window is pending: filled, not in the ledger */
+    bool has_settled;                    /* an earlier window is in the ledger */
+    bool is_over;                        /* finished, or failed in the middle: only free is valid */
+    bool is_live;                        /* the first profile was of a live heap */
+    bool is_forced;                      /* a profile was added by force */
+    bool has_gap;                        /* batches are missing, and no full one has followed */
+    bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger: in use, of a live heap */
+    bool has_window;                     /* a batch with absolute gauges is settled */
+    pprofdelta_error gap;                /* the message about the missing batches */
+    pprofdelta_stamp first;              /* of the first profile of the sum */
+    pprofdelta_stamp last;               /* of the last profile that counts */
+    int64_t from, to;                    /* the time of the sum; from may be UNKNOWN */
+    int64_t duration;                    /* of the sum, if `to` is 0 */
+    pprofdelta_stamp named;              /* of the last profile that names its target */
+    pd_merge merge;
+    pd_transfer transfer; /* from a sum */
+};
+
 pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
                                        const pprofdelta_allocator *allocator,
                                        pprofdelta_adder **out, pprofdelta_error *err)
@@ -56,6 +103,67 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
 pd_mem *pd_adder_mem(pprofdelta_adder *adder)
 {
     return &adder->pd->mem;
+}
+
+/* ---- the targets of a merge -------------------------------------------------------------- */
+
+/* Does the stamp name the target, and the window of it? */
+static bool has_target(const pprofdelta_stamp *stamp)
+{
+    return stamp->id && stamp->sequence;
+}
+
+/* The key of the target. A profile without one is a target of its own: equal bytes are one profile. */
+static pd_key target_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
+{
+    pd_bytes bytes = a->pd->cur.tables.bytes;
+    uint64_t words[] = {stamp->id, stamp->live != PPROFDELTA_LIVE_NONE};
+    return has_target(stamp) ? pd_key_of_words(words, 2, 0)
+                             : pd_key_of_bytes(bytes.ptr, bytes.len, 1);
+}
+
+/* Refuses what names no target, and what may count twice. Sets *join to EQUAL if the bytes were added
+ * before. */
+static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
+                                      pd_key target, pprofdelta_join *join, pprofdelta_error *err)
+{
+    bool is_forced = a->pd->flags & PPROFDELTA_FORCE, has = has_target(stamp);
+    bool is_seen = pd_keymap_find(&a->merge.seen, target) != PD_KEYMAP_NONE;
+    if (!has && (a->merge.is_on ? !is_forced : stamp->targets != 0))
+        return PD_JOIN_REFUSE(
+            NO_TARGET, "%s",
+            stamp->targets ? "it is a merge, whose windows may count twice"
+            : stamp->is_delta
+                ? "its stamp names no target: it is the delta of two files, or a sum"
+                : "it has no stamp: it may be cumulative, and count its windows again");
+    if (!has && is_seen && is_forced)
+        *join = PPROFDELTA_JOIN_EQUAL;
+    if (!a->merge.is_on || (a->is_waiting && pd_key_equal(target, a->merge.target)))
+        return PPROFDELTA_OK;
+    if (a->has_gap) /* in the target that ends here */
+        return pd_fail_as(err, &a->gap);
+    if (has && is_seen)
+        return PD_JOIN_REFUSE(WINDOW_LATE, "the windows of target %016" PRIx64 " are not together",
+                              stamp->id);
+    if (stamp->live == PPROFDELTA_LIVE_DELTA)
+        return PD_JOIN_REFUSE(WINDOW_MISSING, "the full profile of epoch %" PRIu64 " is missing",
+                              stamp->epoch);
+    return PPROFDELTA_OK;
+}
+
+/* All profiles of a merge have one type of period. */
+static pprofdelta_status check_period(pprofdelta_adder *a, pprofdelta_error *err)
+{
+    const pd_tables *t = &a->pd->cur.tables;
+    const pd_value_type *period = &t->header.period_type;
+    pd_type_name name = {.type = t->strings[period->type], .unit = t->strings[period->unit]};
+    pd_columns same;
+    if (!a->is_waiting)
+        return pd_schema_set(&a->merge.period_type, &a->pd->mem, &name, 1, err);
+    pprofdelta_status status = pd_schema_match(&a->merge.period_type, &name, 1, &same, err);
+    if (status && err)
+        err->field = "period_type";
+    return status;
 }
 
 /* ---- adding a profile -------------------------------------------------------------------- */
@@ -108,8 +216,8 @@ static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofd
 static bool can_force(const pprofdelta_adder *a, const pprofdelta_stamp *next)
 {
     const pprofdelta_stamp *last = &a->named;
-    bool may_be_next = !pd_merge_has_target(next) || !last->id ||
-                       (next->id == last->id && next->sequence > last->sequence);
+    bool may_be_next =
+        !has_target(next) || !last->id || (next->id == last->id && next->sequence > last->sequence);
     return a->pd->flags & PPROFDELTA_FORCE && may_be_next && !a->merge.is_on &&
            (a->is_live || !next->live);
 }
@@ -167,9 +275,9 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     if (!pd_stamp_of(&cur->tables, stamp))
         return PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_SUM, "comment",
                        "the stamp is not valid: pprofdelta did not write it");
-    *target = pd_merge_target(a, stamp);
+    *target = target_of(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
-    PD_TRY(pd_merge_check_target(a, stamp, *target, join, err));
+    PD_TRY(check_target(a, stamp, *target, join, err));
     if (*join == PPROFDELTA_JOIN_EQUAL)
         return PPROFDELTA_OK;
     if (!a->is_waiting)
@@ -178,7 +286,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
         PD_TRY(follow(a, stamp, join, err));
     PD_TRY(pd_keymap_room(&a->merge.seen, &pd->mem, *target, err));
     if (a->merge.is_on)
-        PD_TRY(pd_merge_check_period(a, err));
+        PD_TRY(check_period(a, err));
     if (goes_on(a, stamp, *join))
         PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, &pd->last.mapped, &cur->tables, err));
     PD_TRY(classify(a, is_gauge, err));
@@ -243,8 +351,9 @@ static void note_time(pprofdelta_adder *a, const pd_input *input)
     a->has_settled = true;
 }
 
-pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, bool is_last,
-                                pprofdelta_error *err)
+/* Adds the counters of a pending window to the sum; of the last window the gauges, too. */
+static pprofdelta_status settle_window(pprofdelta_adder *a, pd_input *input, bool is_last,
+                                       pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
     pd_ledger *ledger = &a->sum.ledger;
@@ -296,6 +405,46 @@ static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_
     return PPROFDELTA_OK;
 }
 
+/* Adds a sample of the target's sum to the total. */
+static pprofdelta_status add_sample(pprofdelta_adder *a, size_t entry)
+{
+    pd_totals *total = &a->merge.total;
+    pd_model *m = &total->model;
+    pd_key key = a->sum.ledger.keys.keys[entry];
+    pd_bytes label = {a->pd->target_label.ptr, a->pd->target_label.len};
+    uint64_t words[] = {key.lo, key.hi, a->merge.target.lo, a->merge.target.hi};
+    if (label.len)
+        key = pd_key_of_words(words, 4, 0);
+    if (pd_keymap_find(&total->ledger.keys, key) == PD_KEYMAP_NONE) {
+        pd_transfer_sample(&a->transfer, a->sum.origins[entry]);
+        if (label.len) {
+            uint32_t name = pd_model_string(m, pd_bytes_of((const char *)label.ptr));
+            pd_model_add_label(m, name, pd_model_string(m, pd_bytes_of(a->merge.label)), 0, 0);
+        }
+    }
+    return pd_totals_add(total, key, pd_ledger_base(&a->sum.ledger, entry));
+}
+
+/* The target has no more windows: its sum joins the total. `last` is the last window. */
+static pprofdelta_status end_target(pprofdelta_adder *a, pd_input *last, pprofdelta_error *err)
+{
+    const pd_totals *sum = &a->sum;
+    pd_model *total = &a->merge.total.model;
+    pprofdelta_status status = settle_window(a, last, true, err);
+    total->writer.err = err;
+    if (!status)
+        status = pd_transfer_begin_model(&a->transfer, &a->pd->mem, &sum->model, total, err);
+    snprintf(a->merge.label, sizeof a->merge.label, "%016" PRIx64,
+             has_target(&a->last) ? a->last.id : a->merge.target.lo);
+    for (size_t entry = 0; entry < sum->ledger.keys.len && !status; entry++)
+        if (pd_model_has_value(pd_ledger_base(&sum->ledger, entry), sum->ledger.counters))
+            status = add_sample(a, entry);
+    a->merge.targets++;
+    a->merge.windows += a->merge.own;
+    a->merge.own = 0;
+    return status;
+}
+
 /* Settles or abandons the window of the last profile, in prev. The window of the new one, in cur,
  * is then pending. */
 static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *stamp,
@@ -308,11 +457,11 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
     PD_SWAP(pd_mapped_list, pd->last.mapped, pd->next.mapped);
     bool is_other = join == PPROFDELTA_JOIN_FIRST && a->is_waiting; /* target */
     if (is_other)
-        PD_TRY(pd_merge_end_target(a, &pd->prev, err));
+        PD_TRY(end_target(a, &pd->prev, err));
     else if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC)
         pd_window_abandon(&pd->prev.window);
     else if (join != PPROFDELTA_JOIN_FIRST)
-        PD_TRY(pd_sum_settle(a, &pd->prev, false, err));
+        PD_TRY(settle_window(a, &pd->prev, false, err));
     if (is_other || join == PPROFDELTA_JOIN_RESYNC)
         PD_TRY(begin_sum(a, err));
     PD_TRY(pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
@@ -335,7 +484,7 @@ static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key targ
         join == PPROFDELTA_JOIN_RESYNC ? 1 : a->merge.own + (join != PPROFDELTA_JOIN_AGAIN);
     a->merge.period = a->merge.period < period ? period : a->merge.period;
     a->last = *stamp;
-    if (pd_merge_has_target(stamp))
+    if (has_target(stamp))
         a->named = *stamp;
     a->merge.target = target;
     pd_keymap_add(&a->merge.seen, target);
@@ -450,8 +599,7 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     a->is_over = true;
     if (a->has_gap)
         return pd_fail_as(err, &a->gap);
-    PD_TRY(a->merge.is_on ? pd_merge_end_target(a, &pd->cur, err)
-                          : pd_sum_settle(a, &pd->cur, true, err));
+    PD_TRY(a->merge.is_on ? end_target(a, &pd->cur, err) : settle_window(a, &pd->cur, true, err));
     PD_TRY(write_profile(a, &out, err));
     return pd_compress(&pd->door.compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
                        err);

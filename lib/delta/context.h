@@ -25,7 +25,7 @@ struct pprofdelta {
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
     pd_type_rules rules;
-    pd_buffer target_label; /* of a merge (merge.c); empty: none */
+    pd_buffer target_label; /* of a merge; empty: none */
     pd_buffer strong;       /* OTLP: the resource without what yields to a request's */
     int64_t started_nanos;
     /* What is remembered. */
@@ -158,6 +158,18 @@ pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_
 
 /* Has the main mapping another build id than the last one, and not only another place in the order? */
 bool pd_judge_other_build(const pprofdelta *pd);
+
+/* ---- estimate.c ------------------------------------------------------------------------------ */
+
+/* For a window of a dump, before it is filled: makes room for the sides. */
+pprofdelta_status pd_estimate_begin(pprofdelta *pd, pprofdelta_error *err);
+
+/* Unsamples the values of a sample, in the order of cur's columns. entry: the sample's, whose window is sent
+ * again if an attempt is open; or PD_ROW_NONE. Returns whether the values fit. */
+bool pd_estimate(const pprofdelta *pd, uint32_t entry, int64_t *values);
+
+/* Before a window of a dump is settled. */
+void pd_estimate_settle(pprofdelta *pd);
 
 /* ---- remember.c ------------------------------------------------------------------------------ */
 

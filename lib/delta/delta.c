@@ -6,7 +6,7 @@
  * attempt (see ledger.h), because its delta may arrive whatever happens then. A base is built in a
  * spare ledger, which is exchanged for the other when it is whole. */
 #include "base/option_checks.h"
-#include "delta/estimate.h"
+#include "delta/context.h"
 
 /* ---- the base -------------------------------------------------------------------------------- */
 

@@ -1,4 +1,11 @@
-#include "delta/estimate.h"
+/* What the counts of a text dump stand for (text/dump.h), in windows that are sent again.
+ *
+ * A receiver keeps the last attempt at a window, so no attempt may have less than the one before. The counts
+ * never have. But of more counts, fewer objects may be estimated, because their mean size decides: 1 object
+ * of 16 bytes stands for 32,769, and 2 of 16 and 1 MiB for 4. So what was sent of a sample is the least
+ * that is sent of it. The ledger's sides have it as an excess: by how much more was sent than what the counts of the
+ * open attempt stand for. That is nearly always 0. */
+#include "delta/context.h"
 
 static int64_t *excess_of(const pd_ledger *ledger, size_t entry)
 {

@@ -1,5 +1,5 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
-#include "delta/estimate.h"
+#include "delta/context.h"
 #include "profile/stamp.h"
 
 /* A request that is made of one has what that has. */

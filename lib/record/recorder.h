@@ -1,8 +1,8 @@
 /* What a recorder holds.
  *
  *     record -> key -> window, stack -> arena                         (recorder_add.c)
- *     window -> verdict -> subtraction -> unsampling -> emission      (recorder_window.c)
- *     emission -> places -> model -> encode -> compress -> sink       (recorder_write.c)
+ *     window -> verdict -> subtraction -> unsampling -> places -> sum
+ *         -> encode -> compress -> sink                               (recorder_window.c)
  *
  * A stack is identified by its program counters. Within one process equal program counters are
  * equal places, so a stack that is not written costs a hash of its bytes: no program counter is
@@ -82,18 +82,7 @@ static inline bool pd_recorder_has_seen(const pprofdelta_recorder *recorder)
     return recorder->ledger.window != 0;
 }
 
-/* recorder_window.c: what the window is (how, restart, life.window). */
-pprofdelta_status pd_recorder_judge(pprofdelta_recorder *recorder, pprofdelta_error *err);
-
-/* Unsamples the increment of a row, in the order of rows. carries are those of its counters: read
- * and changed. Returns false if a value does not fit in 64 bits. */
-bool pd_recorder_unsample(const pprofdelta_recorder *recorder, int64_t block_size,
-                          const int64_t *raw, pd_carry *carries, int64_t *out);
-
-/* The carries of a row at the beginning of the window. */
-void pd_recorder_load_carries(const pprofdelta_recorder *recorder, size_t row, pd_carry *carries);
-
-/* Stores the carries of all rows at the end of the window, before it is committed. */
+/* recorder_window.c: stores the carries of all rows at the end of the window, before it is committed. */
 void pd_recorder_carry_on(pprofdelta_recorder *recorder);
 
 #endif
