@@ -43,7 +43,7 @@ typedef struct pd_merge {
 } pd_merge;
 
 struct pprofdelta_adder {
-    pprofdelta *pd;
+    pprofdelta pd;
     /* Of a merge: that of the last target. Gauges are 0 until the last window is settled. */
     pd_totals sum;
     bool is_waiting;                     /* cur's window is pending: filled, not in the ledger */
@@ -69,19 +69,10 @@ pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
                                        pprofdelta_adder **out, pprofdelta_error *err)
 {
     pprofdelta *pd;
-    pprofdelta_adder *adder = NULL;
-    size_t cap = 0;
     PD_TRY(pd_need(out, err));
-    PD_TRY(pprofdelta_new(options, allocator, &pd, err));
-    pprofdelta_status status = pd_mem_reserve(&pd->mem, &adder, &cap, 1, sizeof *adder, err);
-    if (status) {
-        pprofdelta_free(pd);
-        return status;
-    }
-    memset(adder, 0, sizeof *adder);
-    adder->pd = pd;
-    adder->merge.is_on = pd->flags & PPROFDELTA_MERGE;
-    *out = adder;
+    PD_TRY(pd_context_new(options, allocator, sizeof **out, &pd, err));
+    *out = (pprofdelta_adder *)pd;
+    (*out)->merge.is_on = pd->flags & PPROFDELTA_MERGE;
     return PPROFDELTA_OK;
 }
 
@@ -89,20 +80,18 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
 {
     if (!adder)
         return;
-    pprofdelta *pd = adder->pd;
-    size_t cap = 1;
-    pd_totals_release(&adder->sum, &pd->mem);
-    pd_totals_release(&adder->merge.total, &pd->mem);
-    pd_transfer_release(&adder->transfer, &pd->mem);
-    pd_keymap_release(&adder->merge.seen, &pd->mem);
-    pd_schema_release(&adder->merge.period_type, &pd->mem);
-    pd_mem_release(&pd->mem, &adder, &cap, sizeof *adder);
-    pprofdelta_free(pd);
+    pd_mem *mem = &adder->pd.mem;
+    pd_totals_release(&adder->sum, mem);
+    pd_totals_release(&adder->merge.total, mem);
+    pd_transfer_release(&adder->transfer, mem);
+    pd_keymap_release(&adder->merge.seen, mem);
+    pd_schema_release(&adder->merge.period_type, mem);
+    pprofdelta_free(&adder->pd);
 }
 
 pd_mem *pd_adder_mem(pprofdelta_adder *adder)
 {
-    return &adder->pd->mem;
+    return &adder->pd.mem;
 }
 
 /* ---- the targets of a merge -------------------------------------------------------------- */
@@ -116,7 +105,7 @@ static bool has_target(const pprofdelta_stamp *stamp)
 /* The key of the target. A profile without one is a target of its own: equal bytes are one profile. */
 static pd_key target_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
 {
-    pd_bytes bytes = a->pd->cur.tables.bytes;
+    pd_bytes bytes = a->pd.cur.tables.bytes;
     uint64_t words[] = {stamp->id, stamp->live != PPROFDELTA_LIVE_NONE};
     return has_target(stamp) ? pd_key_of_words(words, 2, 0)
                              : pd_key_of_bytes(bytes.ptr, bytes.len, 1);
@@ -127,7 +116,7 @@ static pd_key target_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp
 static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
                                       pd_key target, pprofdelta_join *join, pprofdelta_error *err)
 {
-    bool is_forced = a->pd->flags & PPROFDELTA_FORCE, has = has_target(stamp);
+    bool is_forced = a->pd.flags & PPROFDELTA_FORCE, has = has_target(stamp);
     bool is_seen = pd_keymap_find(&a->merge.seen, target) != PD_KEYMAP_NONE;
     if (!has && (a->merge.is_on ? !is_forced : stamp->targets != 0))
         return PD_JOIN_REFUSE(
@@ -154,12 +143,12 @@ static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelt
 /* All profiles of a merge have one type of period. */
 static pprofdelta_status check_period(pprofdelta_adder *a, pprofdelta_error *err)
 {
-    const pd_tables *t = &a->pd->cur.tables;
+    const pd_tables *t = &a->pd.cur.tables;
     const pd_value_type *period = &t->header.period_type;
     pd_type_name name = {.type = t->strings[period->type], .unit = t->strings[period->unit]};
     pd_columns same;
     if (!a->is_waiting)
-        return pd_schema_set(&a->merge.period_type, &a->pd->mem, &name, 1, err);
+        return pd_schema_set(&a->merge.period_type, &a->pd.mem, &name, 1, err);
     pprofdelta_status status = pd_schema_match(&a->merge.period_type, &name, 1, &same, err);
     if (status && err)
         err->field = "period_type";
@@ -173,7 +162,7 @@ static pprofdelta_status begin_sum(pprofdelta_adder *a, pprofdelta_error *err)
 {
     a->has_settled = a->merge.targets != 0;
     a->has_window = false;
-    return pd_totals_begin(&a->sum, &a->pd->mem, a->pd->schema.len, err);
+    return pd_totals_begin(&a->sum, &a->pd.mem, a->pd.schema.len, err);
 }
 
 /* Are in-use values in the ledger? In a merge all targets have the same columns. */
@@ -186,9 +175,9 @@ static bool sums_gauges(const pprofdelta_adder *a)
  * of the counters, in their order, these are. */
 static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelta_error *err)
 {
-    pd_input *cur = &a->pd->cur;
+    pd_input *cur = &a->pd.cur;
     size_t len = cur->tables.types_len;
-    pprofdelta_status status = pd_types_classify(cur->names, len, &a->pd->rules, err);
+    pprofdelta_status status = pd_types_classify(cur->names, len, &a->pd.rules, err);
     for (size_t i = 0, counters = 0; i < len && !status && sums_gauges(a); i++) {
         pd_bytes type = cur->names[i].type;
         bool is_in_use = pd_bytes_begin(type, "inuse_") || pd_bytes_begin(type, "peak_");
@@ -203,7 +192,7 @@ static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelt
 /* Begins the sum with the types of the first profile. */
 static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pd_input *cur = &pd->cur;
     PD_TRY(pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err));
     memcpy(a->is_gauge, is_gauge, sizeof a->is_gauge);
@@ -218,7 +207,7 @@ static bool can_force(const pprofdelta_adder *a, const pprofdelta_stamp *next)
     const pprofdelta_stamp *last = &a->named;
     bool may_be_next =
         !has_target(next) || !last->id || (next->id == last->id && next->sequence > last->sequence);
-    return a->pd->flags & PPROFDELTA_FORCE && may_be_next && !a->merge.is_on &&
+    return a->pd.flags & PPROFDELTA_FORCE && may_be_next && !a->merge.is_on &&
            (a->is_live || !next->live);
 }
 
@@ -263,7 +252,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
                                    pprofdelta_stamp *stamp, pd_key *target, pprofdelta_join *join,
                                    pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pd_input *cur = &pd->cur;
     bool is_gauge[PPROFDELTA_MAX_TYPES] = {false};
     pd_reading reading = {
@@ -307,7 +296,7 @@ static void forget_gauges(pprofdelta_adder *a)
 {
     pd_ledger *ledger = &a->sum.ledger;
     for (size_t entry = 0; entry < ledger->committed; entry++)
-        for (size_t i = 0; i < a->pd->schema.counters; i++)
+        for (size_t i = 0; i < a->pd.schema.counters; i++)
             if (a->is_gauge[i])
                 pd_ledger_base(ledger, entry)[i] = 0;
 }
@@ -355,7 +344,7 @@ static void note_time(pprofdelta_adder *a, const pd_input *input)
 static pprofdelta_status settle_window(pprofdelta_adder *a, pd_input *input, bool is_last,
                                        pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pd_ledger *ledger = &a->sum.ledger;
     const pd_window *w = &input->window;
     size_t len = is_last ? pd->schema.len : pd->schema.counters;
@@ -390,14 +379,14 @@ static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_
                                     pprofdelta_error *err)
 {
     const pd_ledger *ledger = &a->sum.ledger;
-    const pd_window *w = &a->pd->cur.window;
+    const pd_window *w = &a->pd.cur.window;
     bool is_anew = replaces_gauges(a, stamp);
     for (size_t row = 0; row < w->len; row++) {
         const int64_t *values = pd_window_values(w, row);
         int64_t any;
         if (w->entry[row] >= ledger->committed)
             continue;
-        for (size_t i = 0; i < a->pd->schema.counters; i++)
+        for (size_t i = 0; i < a->pd.schema.counters; i++)
             if (!(is_anew && a->is_gauge[i]) &&
                 __builtin_add_overflow(pd_ledger_base(ledger, w->entry[row])[i], values[i], &any))
                 return pd_no_fit(err, w->origin[row], PD_SUM_FITS_NOT);
@@ -411,7 +400,7 @@ static pprofdelta_status add_sample(pprofdelta_adder *a, size_t entry)
     pd_totals *total = &a->merge.total;
     pd_model *m = &total->model;
     pd_key key = a->sum.ledger.keys.keys[entry];
-    pd_bytes label = {a->pd->target_label.ptr, a->pd->target_label.len};
+    pd_bytes label = {a->pd.target_label.ptr, a->pd.target_label.len};
     uint64_t words[] = {key.lo, key.hi, a->merge.target.lo, a->merge.target.hi};
     if (label.len)
         key = pd_key_of_words(words, 4, 0);
@@ -433,7 +422,7 @@ static pprofdelta_status end_target(pprofdelta_adder *a, pd_input *last, pprofde
     pprofdelta_status status = settle_window(a, last, true, err);
     total->writer.err = err;
     if (!status)
-        status = pd_transfer_begin_model(&a->transfer, &a->pd->mem, &sum->model, total, err);
+        status = pd_transfer_begin_model(&a->transfer, &a->pd.mem, &sum->model, total, err);
     snprintf(a->merge.label, sizeof a->merge.label, "%016" PRIx64,
              has_target(&a->last) ? a->last.id : a->merge.target.lo);
     for (size_t entry = 0; entry < sum->ledger.keys.len && !status; entry++)
@@ -450,7 +439,7 @@ static pprofdelta_status end_target(pprofdelta_adder *a, pd_input *last, pprofde
 static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *stamp,
                                  pprofdelta_join join, pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pd_input *cur = &pd->cur;
     PD_TRY(pd_mapped_remember(&pd->next.mapped, &pd->mem, &cur->tables,
                               goes_on(a, stamp, join) ? &pd->last.mapped : NULL, err));
@@ -474,7 +463,7 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
 static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key target,
                  pprofdelta_join join)
 {
-    int64_t period = a->pd->cur.tables.header.period;
+    int64_t period = a->pd.cur.tables.header.period;
     a->is_waiting = true;
     a->is_forced |= join == PPROFDELTA_JOIN_FORCED;
     a->has_gap &= join != PPROFDELTA_JOIN_RESYNC;
@@ -495,7 +484,7 @@ static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key targ
 pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, size_t len,
                                        pprofdelta_join *join, pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pprofdelta_stamp stamp;
     pd_key target;
     pprofdelta_join how = PPROFDELTA_JOIN_FIRST;
@@ -562,7 +551,7 @@ static int64_t duration_of(const pprofdelta_adder *a)
 
 static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pd_input *cur = &pd->cur;
     const pd_totals *sum = a->merge.is_on ? &a->merge.total : &a->sum;
     cur->otlp.is_read &= !a->merge.is_on; /* the resource is that of one target */
@@ -586,7 +575,7 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
 pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_sink *sink,
                                           pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pprofdelta_sink own;
     pd_bytes out;
     uint64_t written;

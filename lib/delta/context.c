@@ -34,18 +34,19 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
     return pd_door_check(PD_DOOR_OPTIONS(out), err);
 }
 
-pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
-                                 const pprofdelta_allocator *allocator, pprofdelta **out,
-                                 pprofdelta_error *err)
+pprofdelta_status pd_context_new(const pprofdelta_options *options,
+                                 const pprofdelta_allocator *allocator, size_t size,
+                                 pprofdelta **out, pprofdelta_error *err)
 {
     pprofdelta_options o;
     PD_TRY(pd_need(out, err));
     PD_TRY(read_options(options, &o, err));
     pd_mem mem;
     pprofdelta *pd = NULL;
-    PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &pd, sizeof *pd, err));
+    PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &pd, size, err));
     pprofdelta_status status = PPROFDELTA_OK;
     pd->mem = mem;
+    pd->size = size;
     pd->flags = o.flags;
     pd->on_reset = o.on_reset;
     pd->first = o.first;
@@ -69,6 +70,13 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     }
     *out = pd;
     return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
+                                 const pprofdelta_allocator *allocator, pprofdelta **out,
+                                 pprofdelta_error *err)
+{
+    return pd_context_new(options, allocator, sizeof(pprofdelta), out, err);
 }
 
 void pprofdelta_free(pprofdelta *pd)
@@ -95,7 +103,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_input_release(&pd->cur);
     pd_input_release(&pd->prev);
     pd_input_release(&pd->proof);
-    pd_mem_end(mem, pd, sizeof *pd);
+    pd_mem_end(mem, pd, pd->size);
 }
 
 void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)

@@ -20,6 +20,7 @@
 
 struct pprofdelta {
     pd_mem mem;
+    size_t size; /* of the object that begins with the context */
     /* What the caller chose. */
     unsigned flags;
     pprofdelta_on_reset on_reset;
@@ -73,6 +74,11 @@ static inline void pd_take_spare(pprofdelta *pd)
 }
 
 /* ---- context.c ------------------------------------------------------------------------------- */
+
+/* Makes an object of this size that begins with a context; what follows is cleared. pprofdelta_free frees it. */
+pprofdelta_status pd_context_new(const pprofdelta_options *options,
+                                 const pprofdelta_allocator *allocator, size_t size,
+                                 pprofdelta **out, pprofdelta_error *err);
 
 /* Makes a call on the context; after E_LIMIT once more, tight: with nothing in memory but what the
  * context remembers. The call leaves the context as it was if it fails. */

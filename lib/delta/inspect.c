@@ -15,7 +15,7 @@
 #include <inttypes.h>
 
 struct pprofdelta_profile {
-    pprofdelta *pd; /* reads the profile, and remembers nothing */
+    pprofdelta pd; /* reads the profile, and remembers nothing */
     pd_bytes bytes;
     pprofdelta_census census;
     pd_buffer names; /* of the binary and its build id */
@@ -28,7 +28,7 @@ static pprofdelta_status describe_binary(pprofdelta_profile *profile, const pd_t
                                          pprofdelta_error *err)
 {
     pprofdelta_census *census = &profile->census;
-    pd_mem *mem = &profile->pd->mem;
+    pd_mem *mem = &profile->pd.mem;
     census->binary = census->build_id = "";
     if (!t->mappings_len)
         return PPROFDELTA_OK;
@@ -119,36 +119,25 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
                                           pprofdelta_error *err)
 {
     pprofdelta *pd;
-    pprofdelta_profile *profile = NULL;
     PD_TRY(pd_need(out, err));
     PD_TRY(pd_need_array(bytes, len, err));
-    PD_TRY(pprofdelta_new(options, allocator, &pd, err));
-    size_t cap = 0;
-    pprofdelta_status status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
-    if (!status) {
-        *profile = (pprofdelta_profile){.pd = pd, .bytes = {bytes, len}};
-        status = pd_context_call(pd, check, profile, err);
-    }
-    if (!status) {
-        *out = profile;
-        return status;
-    }
-    if (profile)
+    PD_TRY(pd_context_new(options, allocator, sizeof **out, &pd, err));
+    pprofdelta_profile *profile = (pprofdelta_profile *)pd;
+    profile->bytes = (pd_bytes){bytes, len};
+    pprofdelta_status status = pd_context_call(pd, check, profile, err);
+    if (status)
         pprofdelta_profile_free(profile);
     else
-        pprofdelta_free(pd);
+        *out = profile;
     return status;
 }
 
 void pprofdelta_profile_free(pprofdelta_profile *profile)
 {
-    size_t cap = 1;
     if (!profile)
         return;
-    pprofdelta *pd = profile->pd;
-    pd_buffer_release(&pd->mem, &profile->names);
-    pd_mem_release(&pd->mem, &profile, &cap, sizeof *profile);
-    pprofdelta_free(pd);
+    pd_buffer_release(&profile->pd.mem, &profile->names);
+    pprofdelta_free(&profile->pd);
 }
 
 pprofdelta_status pprofdelta_profile_census(const pprofdelta_profile *profile,
@@ -164,7 +153,7 @@ pprofdelta_status pprofdelta_profile_census(const pprofdelta_profile *profile,
 pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const uint8_t **out,
                                            size_t *out_len, pprofdelta_error *err)
 {
-    pd_input *input = &profile->pd->cur;
+    pd_input *input = &profile->pd.cur;
     pd_reading reading = {
         .bytes = profile->bytes, .is_whole = true, .takes_several = true, .unsamples = true};
     PD_TRY(pd_need(out && out_len ? out : NULL, err));
@@ -208,7 +197,7 @@ static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta
 pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                                              const pprofdelta_sink *sink, pprofdelta_error *err)
 {
-    pprofdelta *pd = profile->pd;
+    pprofdelta *pd = &profile->pd;
     pprofdelta_sink own;
     sink = pd_encoder_sink(&pd->door.encoder, sink, &own);
     PD_TRY(pd_sink_check(sink, err));
