@@ -169,7 +169,7 @@ static pprofdelta_status begin_records(pprofdelta_recorder *r, const given *from
     pprofdelta_status status = add_mappings(r, from);
     if (!status)
         status = pprofdelta_recorder_begin(r, &how, &error);
-    r->outline.period = from->head->period; /* a recorder would scale by it: the host has scaled */
+    r->door.period = from->head->period; /* a recorder would scale by it: the host has scaled */
     return status;
 }
 

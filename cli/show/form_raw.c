@@ -110,7 +110,7 @@ void cli_raw_of_two(cli_profile profiles[CLI_SIDES], const pprofdelta_options *o
     each.counters_len = types;
     each.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
     each.flags = PPROFDELTA_FORCE | PPROFDELTA_NO_STAMP | PPROFDELTA_ABSENT_TYPES;
-    each.format = cur->request ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    each.format = cur->request ? PPROFDELTA_OTLP_PLAIN : PPROFDELTA_PPROF;
     const char *name = cur->input.name;
     cli_buffer change = subtract_profiles(&profiles[0].input, &cur->input, &each);
     for (size_t i = 0; i < CLI_SIDES; i++)

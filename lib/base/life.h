@@ -116,7 +116,7 @@ uint64_t pd_life_sink_begin(pd_life *life);
 bool pd_life_sink_end(pd_life *life, uint64_t ticket);
 
 /* A sink that calls another one. The life is in the sink meanwhile, and the
- * window was handed out. Refuses if the call was abandoned. (With a lock that guards the life: pd_lock_sink_write.) */
+ * window was handed out. Refuses if the call was abandoned. */
 typedef struct pd_life_sink {
     pd_life *life;
     const pprofdelta_sink *sink;

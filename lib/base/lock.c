@@ -71,15 +71,3 @@ void pd_lock_rest(pd_lock *lock)
         breathe();
     pd_lock_take(lock);
 }
-
-int pd_lock_sink_write(void *cookie, const void *data, size_t len)
-{
-    const pd_lock_sink *s = cookie;
-    uint64_t ticket = pd_life_sink_begin(s->life);
-    s->life->is_handed_out = true;
-    s->life->is_empty = !len;
-    pd_lock_give(s->lock);
-    int refused = len ? s->sink->write(s->sink->cookie, data, len) : 0;
-    pd_lock_take(s->lock);
-    return !pd_life_sink_end(s->life, ticket) || refused;
-}

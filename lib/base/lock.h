@@ -9,7 +9,10 @@
 #ifndef PD_BASE_LOCK_H
 #define PD_BASE_LOCK_H
 
-#include "base/life.h"
+#include "pprofdelta_common.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 typedef struct pd_lock {
     uint32_t state;
@@ -47,14 +50,5 @@ static inline void pd_lock_reset(pd_lock *lock)
 {
     __atomic_store_n(&lock->state, 0, __ATOMIC_RELEASE);
 }
-
-/* A sink that calls another one while the lock is free. The caller holds the lock, which guards the
- * life. */
-typedef struct pd_lock_sink {
-    pd_lock *lock;
-    pd_life *life;
-    const pprofdelta_sink *sink;
-} pd_lock_sink;
-int pd_lock_sink_write(void *cookie, const void *data, size_t len);
 
 #endif

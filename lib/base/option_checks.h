@@ -16,12 +16,6 @@ pprofdelta_status pd_result_check(const void *out, pprofdelta_error *err);
  * that both have. */
 void pd_result_write(void *out, const void *own, size_t len);
 
-/* options.compression, options.level, options.format, and options.resource with its length. */
-pprofdelta_status pd_options_check_output(pprofdelta_compression compression, int level,
-                                          pprofdelta_format format,
-                                          const pprofdelta_attribute *resource, size_t len,
-                                          pprofdelta_error *err);
-
 /* options.types and options.types_len. */
 pprofdelta_status pd_options_check_types(const void *types, size_t len, pprofdelta_error *err);
 

@@ -17,14 +17,15 @@ static pprofdelta_status read_options(const pprofdelta_builder_options *given,
     PD_TRY(pd_options_read(o, sizeof *o, given, err));
     if (o->flags & ~(unsigned)PPROFDELTA_NO_STAMP)
         return pd_refuse(err, "options.flags has a bit that a builder does not know");
-    return pd_outline_check(o, err);
+    PD_TRY(pd_door_check(PD_DOOR_OPTIONS(o), err));
+    return pd_options_check_types(o->types, o->types_len, err);
 }
 
 /* ---- new and free ---------------------------------------------------------------------------- */
 
 static void begin_collected(const pprofdelta_builder *b, pd_collected *collected, size_t types)
 {
-    pd_mem_init(&collected->mem, &b->allocator, b->max_memory);
+    pd_mem_init(&collected->mem, &b->mem.allocator, b->mem.limit);
     collected->types = types;
 }
 
@@ -39,19 +40,17 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     pprofdelta_builder *b = NULL;
     PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &b, sizeof *b, err));
     b->mem = mem;
-    b->allocator = mem.allocator;
-    b->max_memory = mem.limit;
-    b->compressor.level = o.level;
     b->life.series.last.to_nanos = pd_time_now();
     pd_stack_numbers_init(&b->numbers);
-    pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
-    begin_collected(b, &b->spare, o.types_len);
+    pd_mem_init(&b->export_mem, &mem.allocator, mem.limit);
     begin_collected(b, &b->outgoing, o.types_len);
     begin_collected(b, &b->gathering, o.types_len);
-    pprofdelta_status status = pd_outline_set(&b->outline, &b->mem, &o, err);
-    b->compressor.compression =
-        pd_encoder_makes_tables(&b->outline.encoder) ? PPROFDELTA_PLAIN : o.compression;
-    b->outline.pid = getpid();
+    b->door.pid = getpid();
+    b->door.period = o.period;
+    const char *const rest[] = {o.period_type, o.period_unit, o.default_type};
+    pprofdelta_status status = pd_door_open(&b->door, &b->mem, PD_DOOR_OPTIONS(&o), err);
+    if (!status)
+        status = pd_door_describe(&b->door, &b->mem, o.types, o.types_len, rest, err);
     if (status) {
         pprofdelta_builder_free(b);
         return status;
@@ -63,7 +62,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
 static void free_sample(pd_sample *s)
 {
     pd_mem mem = s->mem;
-    size_t cap = 1, size = sizeof *s + s->builder->outline.types * sizeof *s->values;
+    size_t cap = 1, size = sizeof *s + s->builder->door.types * sizeof *s->values;
     pd_buffer_release(&mem, &s->frames);
     pd_buffer_release(&mem, &s->labels);
     pd_mem_release(&mem, &s, &cap, size);
@@ -77,13 +76,10 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
         next = s->next_all;
         free_sample(s);
     }
-    pd_collected_release(&b->spare);
     pd_collected_release(&b->outgoing);
     pd_collected_release(&b->gathering);
-    pd_model_release(&b->model, &b->export_mem);
-    pd_model_copy_release(&b->copy, &b->export_mem);
-    pd_compressor_fini(&b->compressor, &b->export_mem);
-    pd_outline_release(&b->outline, &b->mem);
+    pd_transfer_release(&b->transfer, &b->export_mem);
+    pd_door_close(&b->door, &b->mem, &b->export_mem);
     pd_mem_end(&b->mem, b, sizeof *b);
 }
 
@@ -114,9 +110,9 @@ static void recycle(pd_sample *s)
 static pd_sample *make_sample(pprofdelta_builder *b)
 {
     pd_mem mem;
-    pd_mem_init(&mem, &b->allocator, b->max_memory);
+    pd_mem_init(&mem, &b->mem.allocator, b->mem.limit);
     pd_sample *s = NULL;
-    size_t cap = 0, size = sizeof *s + b->outline.types * sizeof *s->values;
+    size_t cap = 0, size = sizeof *s + b->door.types * sizeof *s->values;
     if (pd_mem_reserve(&mem, &s, &cap, 1, size, NULL) != PPROFDELTA_OK)
         return NULL;
     memset(s, 0, size);
@@ -197,8 +193,7 @@ static pprofdelta_status push_frame(pd_sample *s, const pprofdelta_frame *frame,
 static pprofdelta_status push_label(pd_sample *s, const pprofdelta_label *label)
 {
     pd_label_parts parts = pd_label_parts_of(label);
-    PD_TRY(pd_buffer_room(&s->mem, &s->labels, pd_packed_label_size(&parts), NULL));
-    pd_pack_label(&s->labels, &parts);
+    PD_TRY(pd_pack_label(&s->mem, &s->labels, &parts, NULL));
     s->labels_len++;
     pd_identity_label(&s->hash, pd_label_parts_key(&parts));
     return PPROFDELTA_OK;
@@ -210,7 +205,7 @@ static pprofdelta_status fill_sample(pd_sample *s, const pprofdelta_sample *from
         PD_TRY(push_frame(s, &from->frames[i], from->addresses ? from->addresses[i] : 0));
     for (size_t i = 0; i < from->labels_len; i++)
         PD_TRY(push_label(s, &from->labels[i]));
-    memcpy(s->values, from->values, s->builder->outline.types * sizeof *s->values);
+    memcpy(s->values, from->values, s->builder->door.types * sizeof *s->values);
     return PPROFDELTA_OK;
 }
 
@@ -221,7 +216,7 @@ pprofdelta_status pprofdelta_builder_add(pprofdelta_builder *b, const pprofdelta
     PD_TRY(pd_need(sample->values, err));
     PD_TRY(pd_need_array(sample->frames, sample->frames_len, err));
     PD_TRY(pd_need_array(sample->labels, sample->labels_len, err));
-    if (!pd_model_has_value(sample->values, b->outline.types))
+    if (!pd_model_has_value(sample->values, b->door.types))
         return PPROFDELTA_OK;
     pd_sample *s = start_sample(b);
     if (!s)

@@ -1,6 +1,7 @@
 /* The windows of a builder. Samples may be added while a window is under way.
  *
- *     begin     gathering -> spare -> outgoing     `adding` is held for a swap only
+ *     begin     gathering -> outgoing              `adding` is held: samples that are added meanwhile wait in
+ *                                                  the queue
  *     write     outgoing -> profile -> sink        no lock is held while the sink is called
  *     commit    clears outgoing
  *     abandon   leaves outgoing; the next begin adds to it */
@@ -11,28 +12,21 @@
 
 #include <unistd.h>
 
-/* If the outgoing collection is full, the window has what is in it, and the rest waits in the spare one for the next
- * window. */
-static pprofdelta_status move_out(pprofdelta_builder *b, pprofdelta_error *err)
-{
-    pprofdelta_status status = pd_collected_move(&b->outgoing, &b->spare, err);
-    return status == PPROFDELTA_E_LIMIT && b->outgoing.keys.len ? PPROFDELTA_OK : status;
-}
-
-/* Moves all samples that were added so far to the outgoing collection. If that fails, the rest
- * stays where it is. Samples that wait are gathered once there is room again. */
+/* Moves all samples that were added so far to the outgoing collection. If that is full, the window has what is in it,
+ * and the rest waits for the next one. If it fails otherwise, the rest stays where it is. Samples that wait for memory
+ * are gathered once there is room again. */
 static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK, waiting;
-    for (bool goes_on = true; goes_on && !status && !b->spare.keys.len;) {
-        pd_lock_take(&b->adding);
+    pd_lock_take(&b->adding);
+    do {
         waiting = pd_builder_drain(b, err);
-        goes_on = waiting && b->gathering.keys.len;
-        PD_SWAP(pd_collected, b->gathering, b->spare);
-        pd_lock_give(&b->adding);
-        status = waiting && !goes_on ? waiting : move_out(b, err);
-    }
-    return status;
+        bool has_some = b->gathering.sum.ledger.keys.len != 0;
+        status =
+            waiting && !has_some ? waiting : pd_collected_move(&b->outgoing, &b->gathering, err);
+    } while (waiting && !status);
+    pd_lock_give(&b->adding);
+    return status == PPROFDELTA_E_LIMIT && b->outgoing.sum.ledger.keys.len ? PPROFDELTA_OK : status;
 }
 
 /* ---- the four steps -------------------------------------------------------------------------- */
@@ -41,9 +35,7 @@ static pprofdelta_status begin(pprofdelta_builder *b, pprofdelta_error *err)
 {
     PD_TRY(pd_life_begin(&b->life, err));
     pprofdelta_error why;
-    pprofdelta_status status = move_out(b, &why);
-    if (!status)
-        status = gather(b, &why);
+    pprofdelta_status status = gather(b, &why);
     if (status) {
         pd_life_abandon(&b->life);
         return pd_fail_as(err, &why);
@@ -62,46 +54,55 @@ pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *b, pprofdelta_err
     return status;
 }
 
-static pprofdelta_status write_window(pprofdelta_builder *b, const pprofdelta_sink *sink,
-                                      pprofdelta_builder_report *report, pprofdelta_error *err)
+typedef struct writing {
+    pprofdelta_builder *builder;
+    pprofdelta_builder_report report;
+} writing;
+
+static pprofdelta_status make_window(void *cookie, pd_bytes *out, pprofdelta_error *err)
 {
+    writing *w = cookie;
+    pprofdelta_builder *b = w->builder;
+    pd_door *d = &b->door;
     const pd_stretch *window = &b->life.window;
-    pd_lock_sink unlocked = {&b->work, &b->life, sink};
-    pprofdelta_sink out = {.write = pd_lock_sink_write, .cookie = &unlocked};
-    pd_bytes raw;
-    pd_outline_begin(&b->outline, &b->model, &b->export_mem, err);
-    pd_collected_write(&b->outgoing, &b->copy, &b->model);
-    pprofdelta_status status = pd_outline_finish(&b->outline, &b->life, &b->model, &raw);
-    *report = (pprofdelta_builder_report){.pid = b->outline.pid,
-                                          .sequence = window->sequence,
-                                          .attempt = window->attempt,
-                                          .from_nanos = window->from_nanos,
-                                          .to_nanos = window->to_nanos,
-                                          .samples_in = b->outgoing.in,
-                                          .samples_out = b->model.samples,
-                                          .samples_lost = b->outgoing.lost,
-                                          .strings = b->outline.encoder.strings};
-    if (!status)
-        status = pd_compress(&b->compressor, &b->export_mem, raw, &out, &report->output_len, err);
-    return status;
+    pd_model_begin(&d->model, &b->export_mem, err);
+    pd_door_add_types(d, &d->model);
+    pd_collected_write(&b->outgoing, &b->transfer, &d->model);
+    PD_TRY(pd_door_finish(d, &b->life, &d->model, out));
+    w->report = (pprofdelta_builder_report){.pid = d->pid,
+                                            .sequence = window->sequence,
+                                            .attempt = window->attempt,
+                                            .from_nanos = window->from_nanos,
+                                            .to_nanos = window->to_nanos,
+                                            .samples_in = b->outgoing.in,
+                                            .samples_out = d->model.samples,
+                                            .samples_lost = b->outgoing.lost,
+                                            .strings = d->encoder.strings};
+    return pd_compress_bytes(&d->compressor, &b->export_mem, *out, out, err);
+}
+
+static int send_unlocked(void *cookie, const pprofdelta_sink *sink, const void *data, size_t len)
+{
+    pprofdelta_builder *b = ((writing *)cookie)->builder;
+    pd_lock_give(&b->work);
+    int refused = sink->write(sink->cookie, data, len);
+    pd_lock_take(&b->work);
+    return refused;
 }
 
 pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdelta_sink *sink,
                                            pprofdelta_builder_report *report, pprofdelta_error *err)
 {
-    pprofdelta_builder_report done;
-    pprofdelta_sink own;
-    uint64_t ticket;
+    static const pd_door_steps steps = {make_window, send_unlocked};
+    writing w = {.builder = b};
     if (report)
         PD_TRY(pd_result_check(report, err));
-    sink = pd_encoder_sink(&b->outline.encoder, sink, &own);
     pd_lock_take(&b->work);
-    pprofdelta_status status = pd_life_write(&b->life, sink, &ticket, err);
-    if (!status)
-        status = pd_life_wrote(&b->life, ticket, write_window(b, sink, &done, err), err);
+    pprofdelta_status status =
+        pd_door_write(&b->door, &b->life, &steps, &w, sink, &w.report.output_len, err);
     pd_lock_give(&b->work);
     if (!status && report)
-        pd_result_write(report, &done, sizeof done);
+        pd_result_write(report, &w.report, sizeof w.report);
     return status;
 }
 
@@ -131,11 +132,10 @@ void pprofdelta_builder_abandon(pprofdelta_builder *b)
 static void begin_child(pprofdelta_builder *b)
 {
     atomic_fetch_add(&b->generation, 1);
-    pd_collected_clear(&b->spare);
     pd_collected_clear(&b->outgoing);
     pd_collected_clear(&b->gathering);
-    b->outline.pid = getpid();
-    b->outline.id = pd_random_id(b);
+    b->door.pid = getpid();
+    b->door.id = pd_random_id(b);
     pd_life_forked(&b->life, pd_time_now());
     pd_lock_reset(&b->adding);
     pd_lock_reset(&b->work);

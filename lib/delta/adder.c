@@ -1,40 +1,78 @@
 /* The sum: a profile and the deltas that follow it.
  *
- *     profile n -> tables -> window -> [pending] -> ledger    counters added up
- *                                               \-> stacks    each sample once
- *     finish:  stacks -> model, with the counters of the ledger and the gauges of the last window
+ *     profile n -> tables -> window -> [pending] -> sum     counters added up, each sample once
+ *     finish:  sum -> model, with the gauges of the last window
  *
  * The window of the last profile is pending, because the next profile may be a later attempt at the
  * same window and replace it: the pending window is then abandoned. The adder works in a context:
- * cur is the last profile and prev the one before. The entries of the ledger are the samples of the
- * sum in order of appearance, and the records in `stacks` are in the same order. The output is made
- * at the end, because a sample may sum to zero.
+ * cur is the last profile and prev the one before. The output is made at the end, because a sample may
+ * sum to zero.
  *
  * Batches of a live heap have changes in their in-use values and their peak too, so these are
  * counters in the ledger. A full batch clears the ledger first. A window, and a delta of two full
  * profiles, have absolute ones, so those of the ledger are cleared before they are added. Every other
- * gauge of a live heap is absolute, as in other profiles. */
-#include "delta/adder.h"
+ * gauge of a live heap is absolute, as in other profiles.
+ *
+ * A merge:
+ *
+ *     profile -> the sum of its target -> total             counters and gauges added up
+ *
+ * The sum of a target joins the total when a profile of another target comes, or at the end. So the
+ * memory does not depend on the number of windows. For the same reason a window that comes late
+ * cannot take the place of an attempt that was added: it is refused, and the caller sorts. */
+#include "delta/context.h"
+#include "delta/join.h"
+#include "model/totals.h"
+#include "profile/stamp.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #define UNKNOWN INT64_MIN /* earlier than every known time */
+
+/* The targets, and for merges what is complete. */
+typedef struct pd_merge {
+    bool is_on;                     /* the sum is a merge */
+    pd_keymap seen;                 /* the targets so far: see target_of */
+    pd_key target;                  /* of the last profile that counts */
+    pd_totals total;                /* of the targets that are complete */
+    uint64_t targets, windows, own; /* in the total; and windows of the last target */
+    int64_t period;                 /* the longest */
+    pd_schema period_type;          /* of all profiles */
+    char label[17];                 /* of the target that joins the total */
+} pd_merge;
+
+struct pprofdelta_adder {
+    pprofdelta pd;
+    /* Of a merge: that of the last target. Gauges are 0 until the last window is settled. */
+    pd_totals sum;
+    bool is_waiting;                     /* cur's window is pending: filled, not in the ledger */
+    bool has_settled;                    /* an earlier window is in the ledger */
+    bool is_over;                        /* finished, or failed in the middle: only free is valid */
+    bool is_live;                        /* the first profile was of a live heap */
+    bool is_forced;                      /* a profile was added by force */
+    bool has_gap;                        /* batches are missing, and no full one has followed */
+    bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger: in use, of a live heap */
+    bool has_window;                     /* a batch with absolute gauges is settled */
+    pprofdelta_error gap;                /* the message about the missing batches */
+    pprofdelta_stamp first;              /* of the first profile of the sum */
+    pprofdelta_stamp last;               /* of the last profile that counts */
+    int64_t from, to;                    /* the time of the sum; from may be UNKNOWN */
+    int64_t duration;                    /* of the sum, if `to` is 0 */
+    pprofdelta_stamp named;              /* of the last profile that names its target */
+    pd_merge merge;
+    pd_transfer transfer; /* from a sum */
+};
+
 pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
                                        const pprofdelta_allocator *allocator,
                                        pprofdelta_adder **out, pprofdelta_error *err)
 {
     pprofdelta *pd;
-    pprofdelta_adder *adder = NULL;
-    size_t cap = 0;
     PD_TRY(pd_need(out, err));
-    PD_TRY(pprofdelta_new(options, allocator, &pd, err));
-    pprofdelta_status status = pd_mem_reserve(&pd->mem, &adder, &cap, 1, sizeof *adder, err);
-    if (status) {
-        pprofdelta_free(pd);
-        return status;
-    }
-    memset(adder, 0, sizeof *adder);
-    adder->pd = pd;
-    adder->merge.is_on = pd->flags & PPROFDELTA_MERGE;
-    *out = adder;
+    PD_TRY(pd_context_new(options, allocator, sizeof **out, &pd, err));
+    *out = (pprofdelta_adder *)pd;
+    (*out)->merge.is_on = pd->flags & PPROFDELTA_MERGE;
     return PPROFDELTA_OK;
 }
 
@@ -42,45 +80,89 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
 {
     if (!adder)
         return;
-    pprofdelta *pd = adder->pd;
-    size_t cap = 1;
-    pd_sum *const sums[] = {&adder->sum, &adder->merge.total};
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
-        pd_ledger_release(&sums[i]->ledger, &pd->mem);
-        pd_model_release(&sums[i]->stacks, &pd->mem);
-        PD_RELEASE(&pd->mem, sums[i]->origins);
-    }
-    pd_model_copy_release(&adder->copy, &pd->mem);
-    pd_keymap_release(&adder->merge.seen, &pd->mem);
-    pd_schema_release(&adder->merge.period_type, &pd->mem);
-    pd_mapped_list *const lists[] = {&adder->mapped, &adder->spare_mapped};
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        pd_mem_release(&pd->mem, &lists[i]->list, &lists[i]->cap, sizeof *lists[i]->list);
-    pd_mem_release(&pd->mem, &adder, &cap, sizeof *adder);
-    pprofdelta_free(pd);
+    pd_mem *mem = &adder->pd.mem;
+    pd_totals_release(&adder->sum, mem);
+    pd_totals_release(&adder->merge.total, mem);
+    pd_transfer_release(&adder->transfer, mem);
+    pd_keymap_release(&adder->merge.seen, mem);
+    pd_schema_release(&adder->merge.period_type, mem);
+    pprofdelta_free(&adder->pd);
 }
 
 pd_mem *pd_adder_mem(pprofdelta_adder *adder)
 {
-    return &adder->pd->mem;
+    return &adder->pd.mem;
+}
+
+/* ---- the targets of a merge -------------------------------------------------------------- */
+
+/* Does the stamp name the target, and the window of it? */
+static bool has_target(const pprofdelta_stamp *stamp)
+{
+    return stamp->id && stamp->sequence;
+}
+
+/* The key of the target. A profile without one is a target of its own: equal bytes are one profile. */
+static pd_key target_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
+{
+    pd_bytes bytes = a->pd.cur.tables.bytes;
+    uint64_t words[] = {stamp->id, stamp->live != PPROFDELTA_LIVE_NONE};
+    return has_target(stamp) ? pd_key_of_words(words, 2, 0)
+                             : pd_key_of_bytes(bytes.ptr, bytes.len, 1);
+}
+
+/* Refuses what names no target, and what may count twice. Sets *join to EQUAL if the bytes were added
+ * before. */
+static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
+                                      pd_key target, pprofdelta_join *join, pprofdelta_error *err)
+{
+    bool is_forced = a->pd.flags & PPROFDELTA_FORCE, has = has_target(stamp);
+    bool is_seen = pd_keymap_find(&a->merge.seen, target) != PD_KEYMAP_NONE;
+    if (!has && (a->merge.is_on ? !is_forced : stamp->targets != 0))
+        return PD_JOIN_REFUSE(
+            NO_TARGET, "%s",
+            stamp->targets ? "it is a merge, whose windows may count twice"
+            : stamp->is_delta
+                ? "its stamp names no target: it is the delta of two files, or a sum"
+                : "it has no stamp: it may be cumulative, and count its windows again");
+    if (!has && is_seen && is_forced)
+        *join = PPROFDELTA_JOIN_EQUAL;
+    if (!a->merge.is_on || (a->is_waiting && pd_key_equal(target, a->merge.target)))
+        return PPROFDELTA_OK;
+    if (a->has_gap) /* in the target that ends here */
+        return pd_fail_as(err, &a->gap);
+    if (has && is_seen)
+        return PD_JOIN_REFUSE(WINDOW_LATE, "the windows of target %016" PRIx64 " are not together",
+                              stamp->id);
+    if (stamp->live == PPROFDELTA_LIVE_DELTA)
+        return PD_JOIN_REFUSE(WINDOW_MISSING, "the full profile of epoch %" PRIu64 " is missing",
+                              stamp->epoch);
+    return PPROFDELTA_OK;
+}
+
+/* All profiles of a merge have one type of period. */
+static pprofdelta_status check_period(pprofdelta_adder *a, pprofdelta_error *err)
+{
+    const pd_tables *t = &a->pd.cur.tables;
+    const pd_value_type *period = &t->header.period_type;
+    pd_type_name name = {.type = t->strings[period->type], .unit = t->strings[period->unit]};
+    pd_columns same;
+    if (!a->is_waiting)
+        return pd_schema_set(&a->merge.period_type, &a->pd.mem, &name, 1, err);
+    pprofdelta_status status = pd_schema_match(&a->merge.period_type, &name, 1, &same, err);
+    if (status && err)
+        err->field = "period_type";
+    return status;
 }
 
 /* ---- adding a profile -------------------------------------------------------------------- */
-
-/* Makes the sum empty. */
-static pprofdelta_status clear(pprofdelta_adder *a, pd_sum *s, size_t values, pprofdelta_error *err)
-{
-    pd_ledger_clear(&s->ledger, values);
-    pd_model_begin(&s->stacks, &a->pd->mem, err); /* without types: its samples have no values */
-    return s->stacks.writer.status;
-}
 
 /* Begins a sum; of a merge, that of a target. */
 static pprofdelta_status begin_sum(pprofdelta_adder *a, pprofdelta_error *err)
 {
     a->has_settled = a->merge.targets != 0;
     a->has_window = false;
-    return clear(a, &a->sum, a->pd->schema.counters, err);
+    return pd_totals_begin(&a->sum, &a->pd.mem, a->pd.schema.len, err);
 }
 
 /* Are in-use values in the ledger? In a merge all targets have the same columns. */
@@ -93,9 +175,9 @@ static bool sums_gauges(const pprofdelta_adder *a)
  * of the counters, in their order, these are. */
 static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelta_error *err)
 {
-    pd_input *cur = &a->pd->cur;
+    pd_input *cur = &a->pd.cur;
     size_t len = cur->tables.types_len;
-    pprofdelta_status status = pd_types_classify(cur->names, len, &a->pd->rules, err);
+    pprofdelta_status status = pd_types_classify(cur->names, len, &a->pd.rules, err);
     for (size_t i = 0, counters = 0; i < len && !status && sums_gauges(a); i++) {
         pd_bytes type = cur->names[i].type;
         bool is_in_use = pd_bytes_begin(type, "inuse_") || pd_bytes_begin(type, "peak_");
@@ -110,11 +192,11 @@ static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelt
 /* Begins the sum with the types of the first profile. */
 static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pd_input *cur = &pd->cur;
     PD_TRY(pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err));
     memcpy(a->is_gauge, is_gauge, sizeof a->is_gauge);
-    PD_TRY(clear(a, &a->merge.total, pd->schema.len, err));
+    PD_TRY(pd_totals_begin(&a->merge.total, &pd->mem, pd->schema.len, err));
     return begin_sum(a, err);
 }
 
@@ -123,9 +205,9 @@ static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofd
 static bool can_force(const pprofdelta_adder *a, const pprofdelta_stamp *next)
 {
     const pprofdelta_stamp *last = &a->named;
-    bool may_be_next = !pd_merge_has_target(next) || !last->id ||
-                       (next->id == last->id && next->sequence > last->sequence);
-    return a->pd->flags & PPROFDELTA_FORCE && may_be_next && !a->merge.is_on &&
+    bool may_be_next =
+        !has_target(next) || !last->id || (next->id == last->id && next->sequence > last->sequence);
+    return a->pd.flags & PPROFDELTA_FORCE && may_be_next && !a->merge.is_on &&
            (a->is_live || !next->live);
 }
 
@@ -170,7 +252,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
                                    pprofdelta_stamp *stamp, pd_key *target, pprofdelta_join *join,
                                    pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pd_input *cur = &pd->cur;
     bool is_gauge[PPROFDELTA_MAX_TYPES] = {false};
     pd_reading reading = {
@@ -182,9 +264,9 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     if (!pd_stamp_of(&cur->tables, stamp))
         return PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_SUM, "comment",
                        "the stamp is not valid: pprofdelta did not write it");
-    *target = pd_merge_target(a, stamp);
+    *target = target_of(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
-    PD_TRY(pd_merge_check_target(a, stamp, *target, join, err));
+    PD_TRY(check_target(a, stamp, *target, join, err));
     if (*join == PPROFDELTA_JOIN_EQUAL)
         return PPROFDELTA_OK;
     if (!a->is_waiting)
@@ -193,22 +275,14 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
         PD_TRY(follow(a, stamp, join, err));
     PD_TRY(pd_keymap_room(&a->merge.seen, &pd->mem, *target, err));
     if (a->merge.is_on)
-        PD_TRY(pd_merge_check_period(a, err));
+        PD_TRY(check_period(a, err));
     if (goes_on(a, stamp, *join))
-        PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, &a->mapped, &cur->tables, err));
+        PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, &pd->last.mapped, &cur->tables, err));
     PD_TRY(classify(a, is_gauge, err));
     if (!a->is_waiting)
         PD_TRY(begin(a, is_gauge, err));
     PD_TRY(pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err));
     return pd_input_samples(cur, (pd_sample_taker){0}, err);
-}
-
-pprofdelta_status pd_sum_note_stack(pprofdelta_adder *a, pd_sum *s, size_t entry,
-                                    pprofdelta_error *err)
-{
-    PD_TRY(PD_GROW(&a->pd->mem, s->origins, entry + 1, err));
-    s->origins[entry] = s->stacks.encoded.len;
-    return PPROFDELTA_OK;
 }
 
 /* Returns whether the profile's gauges are absolute, and gauges are summed. */
@@ -222,7 +296,7 @@ static void forget_gauges(pprofdelta_adder *a)
 {
     pd_ledger *ledger = &a->sum.ledger;
     for (size_t entry = 0; entry < ledger->committed; entry++)
-        for (size_t i = 0; i < ledger->counters; i++)
+        for (size_t i = 0; i < a->pd.schema.counters; i++)
             if (a->is_gauge[i])
                 pd_ledger_base(ledger, entry)[i] = 0;
 }
@@ -266,45 +340,38 @@ static void note_time(pprofdelta_adder *a, const pd_input *input)
     a->has_settled = true;
 }
 
-pprofdelta_status pd_sum_settle(pprofdelta_adder *a, pd_input *input, pprofdelta_error *err)
+/* Adds the counters of a pending window to the sum; of the last window the gauges, too. */
+static pprofdelta_status settle_window(pprofdelta_adder *a, pd_input *input, bool is_last,
+                                       pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pd_ledger *ledger = &a->sum.ledger;
     const pd_window *w = &input->window;
-    a->sum.stacks.writer.err = err;
+    size_t len = is_last ? pd->schema.len : pd->schema.counters;
+    a->sum.model.writer.err = err;
     note_time(a, input);
     if (replaces_gauges(a, &a->last)) {
         forget_gauges(a);
         a->has_window = true;
     }
     pprofdelta_status status =
-        pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &a->sum.stacks, err);
+        pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &a->sum.model, err);
     for (size_t row = 0; row < w->len && !status; row++) {
         size_t entry = w->entry[row];
         int64_t *base = pd_ledger_base(ledger, entry);
         const int64_t *values = pd_window_values(w, row);
         bool is_new = entry >= ledger->committed;
-        for (size_t i = 0; i < ledger->counters; i++)
-            base[i] = (int64_t)((is_new ? 0 : (uint64_t)base[i]) + (uint64_t)values[i]);
-        if (!is_new || (status = pd_sum_note_stack(a, &a->sum, entry, err)))
+        if (is_new)
+            memset(base, 0, ledger->counters * sizeof *base);
+        for (size_t i = 0; i < len; i++)
+            base[i] = (int64_t)((uint64_t)base[i] + (uint64_t)values[i]);
+        if (!is_new)
             continue;
-        pd_transfer_sample(&input->transfer, w->origin[row], NULL);
-        status = a->sum.stacks.writer.status;
+        pd_transfer_sample(&input->transfer, w->origin[row]);
+        status = pd_totals_add_sample(&a->sum, entry);
     }
     ledger->committed = ledger->kept = ledger->keys.len;
     return status;
-}
-
-bool pd_sum_row(const pd_sum *s, const pd_window *last, size_t entry, int64_t *row)
-{
-    int64_t any = 0;
-    for (size_t i = 0; i < s->ledger.counters; i++)
-        any |= row[i] = pd_ledger_base(&s->ledger, entry)[i];
-    for (size_t i = s->ledger.counters; i < last->stride; i++) {
-        uint32_t at = pd_window_row_of(last, (uint32_t)entry);
-        any |= row[i] = at == PD_ROW_NONE ? 0 : pd_window_values(last, at)[i];
-    }
-    return any != 0;
 }
 
 /* Checks that each counter of the sum fits in 64 bits. */
@@ -312,14 +379,14 @@ static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_
                                     pprofdelta_error *err)
 {
     const pd_ledger *ledger = &a->sum.ledger;
-    const pd_window *w = &a->pd->cur.window;
+    const pd_window *w = &a->pd.cur.window;
     bool is_anew = replaces_gauges(a, stamp);
     for (size_t row = 0; row < w->len; row++) {
         const int64_t *values = pd_window_values(w, row);
         int64_t any;
         if (w->entry[row] >= ledger->committed)
             continue;
-        for (size_t i = 0; i < ledger->counters; i++)
+        for (size_t i = 0; i < a->pd.schema.counters; i++)
             if (!(is_anew && a->is_gauge[i]) &&
                 __builtin_add_overflow(pd_ledger_base(ledger, w->entry[row])[i], values[i], &any))
                 return pd_no_fit(err, w->origin[row], PD_SUM_FITS_NOT);
@@ -327,23 +394,63 @@ static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_
     return PPROFDELTA_OK;
 }
 
+/* Adds a sample of the target's sum to the total. */
+static pprofdelta_status add_sample(pprofdelta_adder *a, size_t entry)
+{
+    pd_totals *total = &a->merge.total;
+    pd_model *m = &total->model;
+    pd_key key = a->sum.ledger.keys.keys[entry];
+    pd_bytes label = {a->pd.target_label.ptr, a->pd.target_label.len};
+    uint64_t words[] = {key.lo, key.hi, a->merge.target.lo, a->merge.target.hi};
+    if (label.len)
+        key = pd_key_of_words(words, 4, 0);
+    if (pd_keymap_find(&total->ledger.keys, key) == PD_KEYMAP_NONE) {
+        pd_transfer_sample(&a->transfer, a->sum.origins[entry]);
+        if (label.len) {
+            uint32_t name = pd_model_string(m, pd_bytes_of((const char *)label.ptr));
+            pd_model_add_label(m, name, pd_model_string(m, pd_bytes_of(a->merge.label)), 0, 0);
+        }
+    }
+    return pd_totals_add(total, key, pd_ledger_base(&a->sum.ledger, entry));
+}
+
+/* The target has no more windows: its sum joins the total. `last` is the last window. */
+static pprofdelta_status end_target(pprofdelta_adder *a, pd_input *last, pprofdelta_error *err)
+{
+    const pd_totals *sum = &a->sum;
+    pd_model *total = &a->merge.total.model;
+    pprofdelta_status status = settle_window(a, last, true, err);
+    total->writer.err = err;
+    if (!status)
+        status = pd_transfer_begin_model(&a->transfer, &a->pd.mem, &sum->model, total, err);
+    snprintf(a->merge.label, sizeof a->merge.label, "%016" PRIx64,
+             has_target(&a->last) ? a->last.id : a->merge.target.lo);
+    for (size_t entry = 0; entry < sum->ledger.keys.len && !status; entry++)
+        if (pd_model_has_value(pd_ledger_base(&sum->ledger, entry), sum->ledger.counters))
+            status = add_sample(a, entry);
+    a->merge.targets++;
+    a->merge.windows += a->merge.own;
+    a->merge.own = 0;
+    return status;
+}
+
 /* Settles or abandons the window of the last profile, in prev. The window of the new one, in cur,
  * is then pending. */
 static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *stamp,
                                  pprofdelta_join join, pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pd_input *cur = &pd->cur;
-    PD_TRY(pd_mapped_remember(&a->spare_mapped, &pd->mem, &cur->tables,
-                              goes_on(a, stamp, join) ? &a->mapped : NULL, err));
-    PD_SWAP(pd_mapped_list, a->mapped, a->spare_mapped);
+    PD_TRY(pd_mapped_remember(&pd->next.mapped, &pd->mem, &cur->tables,
+                              goes_on(a, stamp, join) ? &pd->last.mapped : NULL, err));
+    PD_SWAP(pd_mapped_list, pd->last.mapped, pd->next.mapped);
     bool is_other = join == PPROFDELTA_JOIN_FIRST && a->is_waiting; /* target */
     if (is_other)
-        PD_TRY(pd_merge_end_target(a, &pd->prev, err));
+        PD_TRY(end_target(a, &pd->prev, err));
     else if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC)
         pd_window_abandon(&pd->prev.window);
     else if (join != PPROFDELTA_JOIN_FIRST)
-        PD_TRY(pd_sum_settle(a, &pd->prev, err));
+        PD_TRY(settle_window(a, &pd->prev, false, err));
     if (is_other || join == PPROFDELTA_JOIN_RESYNC)
         PD_TRY(begin_sum(a, err));
     PD_TRY(pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
@@ -356,7 +463,7 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
 static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key target,
                  pprofdelta_join join)
 {
-    int64_t period = a->pd->cur.tables.header.period;
+    int64_t period = a->pd.cur.tables.header.period;
     a->is_waiting = true;
     a->is_forced |= join == PPROFDELTA_JOIN_FORCED;
     a->has_gap &= join != PPROFDELTA_JOIN_RESYNC;
@@ -366,7 +473,7 @@ static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key targ
         join == PPROFDELTA_JOIN_RESYNC ? 1 : a->merge.own + (join != PPROFDELTA_JOIN_AGAIN);
     a->merge.period = a->merge.period < period ? period : a->merge.period;
     a->last = *stamp;
-    if (pd_merge_has_target(stamp))
+    if (has_target(stamp))
         a->named = *stamp;
     a->merge.target = target;
     pd_keymap_add(&a->merge.seen, target);
@@ -377,7 +484,7 @@ static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key targ
 pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, size_t len,
                                        pprofdelta_join *join, pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pprofdelta_stamp stamp;
     pd_key target;
     pprofdelta_join how = PPROFDELTA_JOIN_FIRST;
@@ -404,25 +511,6 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
 }
 
 /* ---- writing the sum --------------------------------------------------------------------- */
-
-/* Writes all samples that are not zero. */
-static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *err)
-{
-    pprofdelta *pd = a->pd;
-    pd_sum *s = a->merge.is_on ? &a->merge.total : &a->sum;
-    const pd_columns *columns = &pd->cur.columns;
-    int64_t row[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    PD_TRY(pd_model_copy_begin(&a->copy, &pd->mem, &s->stacks, &pd->model, err));
-    for (size_t entry = 0; entry < s->ledger.committed; entry++) {
-        if (!pd_sum_row(s, &pd->cur.window, entry, row))
-            continue;
-        for (size_t i = 0; i < columns->len; i++)
-            values[i] = row[columns->slot[i]];
-        pd_model_copy_sample(&a->copy, s->origins[entry]);
-        pd_model_add_sample(&pd->model, values);
-    }
-    return PPROFDELTA_OK;
-}
 
 /* Returns whether the sum begins at the start of the process. */
 static bool is_cumulative(const pprofdelta_stamp *first)
@@ -463,18 +551,20 @@ static int64_t duration_of(const pprofdelta_adder *a)
 
 static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pd_input *cur = &pd->cur;
+    const pd_totals *sum = a->merge.is_on ? &a->merge.total : &a->sum;
     cur->otlp.is_read &= !a->merge.is_on; /* the resource is that of one target */
     PD_TRY(pd_output_begin(pd, err));
     pd_transfer_expect_mappings(&cur->transfer); /* the addresses are the last profile's */
-    PD_TRY(write_samples(a, err));
+    PD_TRY(pd_transfer_begin_model(&a->transfer, &pd->mem, &sum->model, &pd->door.model, err));
+    pd_totals_write(sum, &cur->columns, &a->transfer);
     if (!a->merge.is_on) /* the comments of one target */
         pd_output_comments(pd);
     pprofdelta_stamp stamp = stamp_of(a);
     bool has_stamp = stamp.live || stamp.targets || !is_cumulative(&a->first);
-    if (has_stamp && !(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_model_add_stamp(&pd->model, &stamp, 0);
+    if (has_stamp && pd->door.has_stamp)
+        pd_model_add_stamp(&pd->door.model, &stamp, 0);
     int64_t time = has_no_order(a) ? a->to : cur->tables.header.time_nanos;
     pd->header = pd_output_header(pd, time, duration_of(a));
     if (a->merge.is_on)
@@ -485,22 +575,21 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
 pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_sink *sink,
                                           pprofdelta_error *err)
 {
-    pprofdelta *pd = a->pd;
+    pprofdelta *pd = &a->pd;
     pprofdelta_sink own;
     pd_bytes out;
     uint64_t written;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    sink = pd_encoder_sink(&pd->encoder, sink, &own);
+    sink = pd_encoder_sink(&pd->door.encoder, sink, &own);
     PD_TRY(pd_sink_check(sink, err));
     if (!a->is_waiting)
         return pd_refuse(err, "the sum has no profile yet");
     a->is_over = true;
     if (a->has_gap)
         return pd_fail_as(err, &a->gap);
-    PD_TRY(a->merge.is_on ? pd_merge_end_target(a, &pd->cur, err)
-                          : pd_sum_settle(a, &pd->cur, err));
+    PD_TRY(a->merge.is_on ? end_target(a, &pd->cur, err) : settle_window(a, &pd->cur, true, err));
     PD_TRY(write_profile(a, &out, err));
-    return pd_compress(&pd->compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
+    return pd_compress(&pd->door.compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
                        err);
 }

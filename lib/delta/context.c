@@ -2,8 +2,6 @@
 #include "delta/context.h"
 
 #include "base/option_checks.h"
-#include "base/random.h"
-#include "encode/encode.h"
 
 static pprofdelta_status need_texts(const char *const *texts, size_t len, pprofdelta_error *err)
 {
@@ -33,31 +31,26 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.target_label is empty, or there is no PPROFDELTA_MERGE");
     if (out->resource_weak > out->resource_len)
         return pd_refuse(err, "options.resource_weak is more than resource_len");
-    return pd_options_check_output(out->compression, out->level, out->format, out->resource,
-                                   out->resource_len, err);
+    return pd_door_check(PD_DOOR_OPTIONS(out), err);
 }
 
-pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
-                                 const pprofdelta_allocator *allocator, pprofdelta **out,
-                                 pprofdelta_error *err)
+pprofdelta_status pd_context_new(const pprofdelta_options *options,
+                                 const pprofdelta_allocator *allocator, size_t size,
+                                 pprofdelta **out, pprofdelta_error *err)
 {
     pprofdelta_options o;
     PD_TRY(pd_need(out, err));
     PD_TRY(read_options(options, &o, err));
     pd_mem mem;
     pprofdelta *pd = NULL;
-    PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &pd, sizeof *pd, err));
+    PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &pd, size, err));
     pprofdelta_status status = PPROFDELTA_OK;
     pd->mem = mem;
+    pd->size = size;
     pd->flags = o.flags;
     pd->on_reset = o.on_reset;
     pd->first = o.first;
     pd->rules.may_be_absent = (o.flags & PPROFDELTA_ABSENT_TYPES) != 0;
-    pd->id = o.id ? o.id : pd_random_id(pd);
-    pd->encoder.format = o.format;
-    pd->compressor.compression =
-        pd_encoder_makes_tables(&pd->encoder) ? PPROFDELTA_PLAIN : o.compression;
-    pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
     pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};
     for (size_t i = 0; i < o.counters_len && !status; i++)
@@ -67,18 +60,23 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     if (!status && o.target_label)
         status = pd_buffer_add_text(&pd->mem, &pd->target_label, pd_bytes_of(o.target_label), err);
     if (!status)
-        status =
-            pd_encode_resource(o.format, o.resource, o.resource_len, &pd->mem, &pd->resource, err);
-    if (!status && pd_encoder_has_attributes(&pd->encoder) && o.resource_weak < o.resource_len)
+        status = pd_door_open(&pd->door, &pd->mem, PD_DOOR_OPTIONS(&o), err);
+    if (!status && pd_encoder_has_attributes(&pd->door.encoder) && o.resource_weak < o.resource_len)
         status = pd_encode_resource(o.format, o.resource + o.resource_weak,
                                     o.resource_len - o.resource_weak, &pd->mem, &pd->strong, err);
-    pd->encoder.resource = (pd_bytes){pd->resource.ptr, pd->resource.len};
     if (status) {
         pprofdelta_free(pd);
         return status;
     }
     *out = pd;
     return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
+                                 const pprofdelta_allocator *allocator, pprofdelta **out,
+                                 pprofdelta_error *err)
+{
+    return pd_context_new(options, allocator, sizeof(pprofdelta), out, err);
 }
 
 void pprofdelta_free(pprofdelta *pd)
@@ -89,7 +87,6 @@ void pprofdelta_free(pprofdelta *pd)
     pd_buffer_release(mem, &pd->rules.counters);
     pd_buffer_release(mem, &pd->rules.gauges);
     pd_buffer_release(mem, &pd->target_label);
-    pd_buffer_release(mem, &pd->resource);
     pd_buffer_release(mem, &pd->strong);
     pd_ledger_release(&pd->ledger, mem);
     pd_ledger_release(&pd->spare, mem);
@@ -102,13 +99,11 @@ void pprofdelta_free(pprofdelta *pd)
         pd_buffer_release(mem, &remembered[i]->binary);
         pd_mem_release(mem, &mapped->list, &mapped->cap, sizeof *mapped->list);
     }
-    pd_compressor_fini(&pd->compressor, mem);
+    pd_door_close(&pd->door, mem, mem);
     pd_input_release(&pd->cur);
     pd_input_release(&pd->prev);
     pd_input_release(&pd->proof);
-    pd_model_release(&pd->model, mem);
-    pd_encoder_release(&pd->encoder, mem);
-    pd_mem_end(mem, pd, sizeof *pd);
+    pd_mem_end(mem, pd, pd->size);
 }
 
 void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
@@ -144,9 +139,9 @@ static void release_work(pprofdelta *pd)
     pd_ledger_release(&pd->spare, mem);
     pd_ledger_trim(&pd->ledger, mem, pd->ledger.keys.len);
     pd_keymap_fold(&pd->ledger.keys, mem);
-    pd_model_release(&pd->model, mem);
-    pd_encoder_release(&pd->encoder, mem);
-    pd_buffer_release(mem, &pd->compressor.out);
+    pd_model_release(&pd->door.model, mem);
+    pd_encoder_release(&pd->door.encoder, mem);
+    pd_buffer_release(mem, &pd->door.compressor.out);
 }
 
 /* May a call that E_LIMIT has ended at this stage succeed with less memory? Limits of other stages are

@@ -11,8 +11,7 @@
 #ifndef PD_DELTA_CONTEXT_H
 #define PD_DELTA_CONTEXT_H
 
-#include "base/life.h"
-#include "codec/compress.h"
+#include "encode/door.h"
 #include "ledger/reset.h"
 #include "ledger/state.h"
 #include "ledger/subtract.h"
@@ -21,19 +20,19 @@
 
 struct pprofdelta {
     pd_mem mem;
+    size_t size; /* of the object that begins with the context */
     /* What the caller chose. */
     unsigned flags;
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
     pd_type_rules rules;
-    pd_buffer target_label;     /* of a merge (merge.c); empty: none */
-    pd_buffer resource, strong; /* OTLP: encoded; strong: without what yields to a request's */
+    pd_buffer target_label; /* of a merge; empty: none */
+    pd_buffer strong;       /* OTLP: the resource without what yields to a request's */
     int64_t started_nanos;
     /* What is remembered. */
     pd_ledger ledger;
     pd_schema schema;
     pd_remembered last;
-    uint64_t id; /* of the series: options.id, of the state, or random; 0: none */
     /* There is a profile to subtract, or a restart after it. Else the context is empty, or the first
      * window of a series is open. */
     bool has_base;
@@ -41,6 +40,7 @@ struct pprofdelta {
     /* The window. Its delta is made by the first write that succeeds to; every further write hands
      * out the same delta. */
     pd_life life;
+    pd_door door;
     /* The delta is in `encoded`, and the ledger has the window as the open attempt. */
     bool is_made;
     pd_bytes given;
@@ -54,10 +54,7 @@ struct pprofdelta {
     pd_input cur, prev; /* prev: only with ON_RESET_NEGATIVE, which needs its stacks */
     pd_ledger spare;    /* where a base is built before it takes the ledger's place */
     pd_schema spare_schema;
-    pd_model model;
     pd_model_header header; /* of the delta that was made */
-    pd_encoder encoder;
-    pd_compressor compressor;
     pd_bytes encoded; /* the delta that was made, compressed: the compressor's, or the writer's */
     pd_input proof;   /* the output read back, for VERIFY */
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
@@ -77,6 +74,11 @@ static inline void pd_take_spare(pprofdelta *pd)
 }
 
 /* ---- context.c ------------------------------------------------------------------------------- */
+
+/* Makes an object of this size that begins with a context; what follows is cleared. pprofdelta_free frees it. */
+pprofdelta_status pd_context_new(const pprofdelta_options *options,
+                                 const pprofdelta_allocator *allocator, size_t size,
+                                 pprofdelta **out, pprofdelta_error *err);
 
 /* Makes a call on the context; after E_LIMIT once more, tight: with nothing in memory but what the
  * context remembers. The call leaves the context as it was if it fails. */
@@ -163,6 +165,18 @@ pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_
 /* Has the main mapping another build id than the last one, and not only another place in the order? */
 bool pd_judge_other_build(const pprofdelta *pd);
 
+/* ---- estimate.c ------------------------------------------------------------------------------ */
+
+/* For a window of a dump, before it is filled: makes room for the sides. */
+pprofdelta_status pd_estimate_begin(pprofdelta *pd, pprofdelta_error *err);
+
+/* Unsamples the values of a sample, in the order of cur's columns. entry: the sample's, whose window is sent
+ * again if an attempt is open; or PD_ROW_NONE. Returns whether the values fit. */
+bool pd_estimate(const pprofdelta *pd, uint32_t entry, int64_t *values);
+
+/* Before a window of a dump is settled. */
+void pd_estimate_settle(pprofdelta *pd);
+
 /* ---- remember.c ------------------------------------------------------------------------------ */
 
 /* Keeps what is to be remembered beside the ledger. known: the mappings that it knew before, if it
@@ -185,7 +199,7 @@ pprofdelta_status pd_output_encode(pprofdelta *pd, pd_bytes *profile, pprofdelta
  * of pd->cur's inflated bytes, and the writer's is given back. So pd->cur cannot be read any more. */
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err);
 
-/* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->model. */
+/* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->door.model. */
 pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err); /* types, main mapping */
 void pd_output_comments(pprofdelta *pd);                                  /* but for older stamps */
 pd_model_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos);

@@ -6,7 +6,7 @@
  * attempt (see ledger.h), because its delta may arrive whatever happens then. A base is built in a
  * spare ledger, which is exchanged for the other when it is whole. */
 #include "base/option_checks.h"
-#include "delta/estimate.h"
+#include "delta/context.h"
 
 /* ---- the base -------------------------------------------------------------------------------- */
 
@@ -133,7 +133,7 @@ static bool is_same_again(const pprofdelta *pd, const pprofdelta_report *r)
 static uint64_t left_out(const pprofdelta *pd)
 {
     const pd_request_facts *facts = &pd->cur.otlp.facts;
-    bool has_attributes = pd_encoder_has_attributes(&pd->encoder);
+    bool has_attributes = pd_encoder_has_attributes(&pd->door.encoder);
     return facts->payloads + (has_attributes ? 0 : facts->listed + facts->unshown);
 }
 
@@ -144,7 +144,7 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
     bool goes_on = pd_has_seen(pd) && !ruling->is_anew, is_request = cur->otlp.is_read;
     pd_tally_report(tally, &cur->window, &ruling->window, &pd->schema, &cur->columns, pd->types, r);
     r->samples_in = cur->tables.samples;
-    r->samples_out = pd->model.samples;
+    r->samples_out = pd->door.model.samples;
     r->by_address = cur->tables.by_address;
     r->by_lines = cur->tables.by_lines;
     r->files_replaced = goes_on ? pd->mapped.files_replaced : 0;
@@ -153,7 +153,7 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
                                    : cur->tables.unknown_fields + cur->tables.sample_unknown_fields;
     r->left_out = is_request ? left_out(pd) : 0;
     r->had_base = ruling->restart || (pd->has_base && !ruling->is_anew);
-    r->id = pd->id;
+    r->id = pd->door.id;
     if (!pd_has_sequence(pd))
         r->sequence = r->attempt = r->id = 0;
     r->may_be_window = pd->may_be_window;
@@ -165,12 +165,9 @@ static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally 
 /* The profile becomes the one that was seen last, and the window the open attempt. */
 static void settle_window(pprofdelta *pd)
 {
-    bool is_dump = pd->cur.dump.rate;
-    if (is_dump)
-        pd_estimate_settling(pd);
+    if (pd->cur.dump.rate)
+        pd_estimate_settle(pd);
     pd_window_settle(&pd->cur.window, pd->how);
-    if (is_dump)
-        pd_estimate_settled(pd);
     PD_SWAP(pd_remembered, pd->last, pd->next);
 }
 
@@ -233,26 +230,29 @@ pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
-                                   pprofdelta_report *report, pprofdelta_error *err)
+/* The delta, which is made once. */
+static pprofdelta_status make_delta(void *cookie, pd_bytes *out, pprofdelta_error *err)
 {
-    pprofdelta_sink own;
-    uint64_t ticket;
-    if (report)
-        PD_TRY(pd_result_check(report, err));
-    sink = pd_encoder_sink(&pd->encoder, sink, &own);
-    PD_TRY(pd_life_write(&pd->life, sink, &ticket, err));
+    pprofdelta *pd = cookie;
     if (!pd->is_made && pd_is_negative(pd) && !pd->is_from_base)
         return pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
                               "first");
     if (!pd->is_made)
         PD_TRY(pd_context_call(pd, make_window, NULL, err));
-    else if (pd_encoder_makes_tables(&pd->encoder)) /* the sink may have them */
+    else if (pd_encoder_makes_tables(&pd->door.encoder)) /* the sink may have them */
         PD_TRY(pd_output_encode(pd, &pd->encoded, err));
     pd->is_made = true;
-    pprofdelta_status status =
-        pd_sink_write(PD_LIFE_SINK(&pd->life, sink), pd->encoded, &pd->report.output_len, err);
-    PD_TRY(pd_life_wrote(&pd->life, ticket, status, err));
+    *out = pd->encoded;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
+                                   pprofdelta_report *report, pprofdelta_error *err)
+{
+    static const pd_door_steps steps = {.make = make_delta};
+    if (report)
+        PD_TRY(pd_result_check(report, err));
+    PD_TRY(pd_door_write(&pd->door, &pd->life, &steps, pd, sink, &pd->report.output_len, err));
     if (report)
         pd_result_write(report, &pd->report, sizeof pd->report);
     return PPROFDELTA_OK;

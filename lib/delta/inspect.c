@@ -15,7 +15,7 @@
 #include <inttypes.h>
 
 struct pprofdelta_profile {
-    pprofdelta *pd; /* reads the profile, and remembers nothing */
+    pprofdelta pd; /* reads the profile, and remembers nothing */
     pd_bytes bytes;
     pprofdelta_census census;
     pd_buffer names; /* of the binary and its build id */
@@ -28,7 +28,7 @@ static pprofdelta_status describe_binary(pprofdelta_profile *profile, const pd_t
                                          pprofdelta_error *err)
 {
     pprofdelta_census *census = &profile->census;
-    pd_mem *mem = &profile->pd->mem;
+    pd_mem *mem = &profile->pd.mem;
     census->binary = census->build_id = "";
     if (!t->mappings_len)
         return PPROFDELTA_OK;
@@ -119,36 +119,25 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
                                           pprofdelta_error *err)
 {
     pprofdelta *pd;
-    pprofdelta_profile *profile = NULL;
     PD_TRY(pd_need(out, err));
     PD_TRY(pd_need_array(bytes, len, err));
-    PD_TRY(pprofdelta_new(options, allocator, &pd, err));
-    size_t cap = 0;
-    pprofdelta_status status = pd_mem_reserve(&pd->mem, &profile, &cap, 1, sizeof *profile, err);
-    if (!status) {
-        *profile = (pprofdelta_profile){.pd = pd, .bytes = {bytes, len}};
-        status = pd_context_call(pd, check, profile, err);
-    }
-    if (!status) {
-        *out = profile;
-        return status;
-    }
-    if (profile)
+    PD_TRY(pd_context_new(options, allocator, sizeof **out, &pd, err));
+    pprofdelta_profile *profile = (pprofdelta_profile *)pd;
+    profile->bytes = (pd_bytes){bytes, len};
+    pprofdelta_status status = pd_context_call(pd, check, profile, err);
+    if (status)
         pprofdelta_profile_free(profile);
     else
-        pprofdelta_free(pd);
+        *out = profile;
     return status;
 }
 
 void pprofdelta_profile_free(pprofdelta_profile *profile)
 {
-    size_t cap = 1;
     if (!profile)
         return;
-    pprofdelta *pd = profile->pd;
-    pd_buffer_release(&pd->mem, &profile->names);
-    pd_mem_release(&pd->mem, &profile, &cap, sizeof *profile);
-    pprofdelta_free(pd);
+    pd_buffer_release(&profile->pd.mem, &profile->names);
+    pprofdelta_free(&profile->pd);
 }
 
 pprofdelta_status pprofdelta_profile_census(const pprofdelta_profile *profile,
@@ -164,7 +153,7 @@ pprofdelta_status pprofdelta_profile_census(const pprofdelta_profile *profile,
 pprofdelta_status pprofdelta_profile_bytes(pprofdelta_profile *profile, const uint8_t **out,
                                            size_t *out_len, pprofdelta_error *err)
 {
-    pd_input *input = &profile->pd->cur;
+    pd_input *input = &profile->pd.cur;
     pd_reading reading = {
         .bytes = profile->bytes, .is_whole = true, .takes_several = true, .unsamples = true};
     PD_TRY(pd_need(out && out_len ? out : NULL, err));
@@ -183,11 +172,12 @@ static void write_samples(pprofdelta *pd)
     pd_reader top = pd_reader_of(t->bytes.ptr, t->bytes.len);
     int64_t values[PPROFDELTA_MAX_TYPES];
     pd_field f;
-    while (!pd->model.writer.status && pd_reader_next(&top, &f)) {
+    while (!pd->door.model.writer.status && pd_reader_next(&top, &f)) {
         if (f.number != PD_PROFILE_SAMPLE)
             continue;
         pd_sample_values_read(f.body, values);
-        pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values);
+        pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr));
+        pd_model_add_sample(&pd->door.model, values);
     }
 }
 
@@ -198,7 +188,8 @@ static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta
     PD_TRY(pd_output_begin(pd, err));
     write_samples(pd);
     for (size_t i = 0; i < t->comments_len; i++)
-        pd_model_add_comment(&pd->model, pd_transfer_string(&cur->transfer, t->comments[i].index));
+        pd_model_add_comment(&pd->door.model,
+                             pd_transfer_string(&cur->transfer, t->comments[i].index));
     pd->header = pd_output_header(pd, t->header.time_nanos, t->header.duration_nanos);
     return pd_output_encode(pd, out, err);
 }
@@ -206,9 +197,9 @@ static pprofdelta_status write_profile(pprofdelta *pd, pd_bytes *out, pprofdelta
 pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
                                              const pprofdelta_sink *sink, pprofdelta_error *err)
 {
-    pprofdelta *pd = profile->pd;
+    pprofdelta *pd = &profile->pd;
     pprofdelta_sink own;
-    sink = pd_encoder_sink(&pd->encoder, sink, &own);
+    sink = pd_encoder_sink(&pd->door.encoder, sink, &own);
     PD_TRY(pd_sink_check(sink, err));
     pd_input *cur = &pd->cur;
     pd_bytes out;
@@ -221,7 +212,7 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
     cur->columns = (pd_columns){.len = cur->tables.types_len};
     PD_TRY(pd_input_samples(cur, (pd_sample_taker){0}, err));
     PD_TRY(write_profile(pd, &out, err));
-    return pd_compress(&pd->compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
+    return pd_compress(&pd->door.compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
                        err);
 }
 

@@ -1,17 +1,17 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
-#include "delta/estimate.h"
+#include "delta/context.h"
 #include "profile/stamp.h"
 
 /* A request that is made of one has what that has. */
 static bool is_of_request(const pprofdelta *pd, const pd_input *input)
 {
-    return pd_encoder_has_attributes(&pd->encoder) && input->otlp.is_read &&
+    return pd_encoder_has_attributes(&pd->door.encoder) && input->otlp.is_read &&
            input->otlp.facts.sets == 1;
 }
 
 static pprofdelta_status begin_transfer(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
 {
-    PD_TRY(pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &pd->model, err));
+    PD_TRY(pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &pd->door.model, err));
     if (is_of_request(pd, input))
         input->transfer.more = pd_request_more(&input->otlp, err);
     return PPROFDELTA_OK;
@@ -21,19 +21,19 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_input *cur = &pd->cur;
     const pd_tables *t = &cur->tables;
-    pd_model *model = &pd->model;
-    pd->encoder.origin = NULL;
+    pd_model *model = &pd->door.model;
+    pd->door.encoder.origin = NULL;
     pd_model_begin(model, &pd->mem, err);
     PD_TRY(begin_transfer(pd, cur, err));
     if (is_of_request(pd, cur))
-        PD_TRY(pd_request_origin(&cur->otlp, &pd->encoder,
+        PD_TRY(pd_request_origin(&cur->otlp, &pd->door.encoder,
                                  (pd_bytes){pd->strong.ptr, pd->strong.len}, err));
     for (size_t i = 0; i < t->types_len; i++) {
         uint32_t type = pd_transfer_string(&cur->transfer, t->types[i].type);
         uint32_t unit = pd_transfer_string(&cur->transfer, t->types[i].unit);
         pd_model_add_type(model, type, unit);
     }
-    if (pd->encoder.origin)
+    if (pd->door.encoder.origin)
         pd_request_profiles(&cur->otlp, model);
     if (t->mappings_len)
         pd_transfer_mapping(&cur->transfer, 0);
@@ -76,7 +76,8 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
             status = pd_input_record(cur, row, err);
         if (status)
             break;
-        pd_transfer_sample(&cur->transfer, cur->window.origin[row], values);
+        pd_transfer_sample(&cur->transfer, cur->window.origin[row]);
+        pd_model_add_sample(&pd->door.model, values);
     }
     return status;
 }
@@ -95,7 +96,8 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
         PD_TRY(arrange(pd, row_values, PD_ROW_NONE, values, err));
-        pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values);
+        pd_transfer_sample(&prev->transfer, prev->window.origin[entry]);
+        pd_model_add_sample(&pd->door.model, values);
     }
     return PPROFDELTA_OK;
 }
@@ -106,7 +108,7 @@ void pd_output_comments(pprofdelta *pd)
     for (size_t i = 0; i < t->comments_len; i++)
         if (!pd_is_stamp(t->strings[t->comments[i].index]) && /* an older window's */
             !pd_is_live_stamp(t->strings[t->comments[i].index]))
-            pd_model_add_comment(&pd->model,
+            pd_model_add_comment(&pd->door.model,
                                  pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
 }
 
@@ -166,8 +168,8 @@ pd_model_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t dur
 
 pprofdelta_status pd_output_encode(pprofdelta *pd, pd_bytes *profile, pprofdelta_error *err)
 {
-    pd->model.writer.err = err;
-    return pd_encode(&pd->encoder, &pd->model, &pd->header, profile);
+    pd->door.model.writer.err = err;
+    return pd_encode(&pd->door.encoder, &pd->door.model, &pd->header, profile);
 }
 
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_tally *tally,
@@ -183,43 +185,35 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
     if (ruling->how == PD_SUBTRACT_NEGATIVE)
         PD_TRY(write_vanished(pd, tally, err));
     pd_output_comments(pd);
-    const pd_stretch *w = &ruling->window;
-    bool has_sequence = pd_has_sequence(pd);
-    pprofdelta_stamp stamp = {
-        .from_nanos = w->from_nanos, .to_nanos = w->to_nanos, .restart = w->restart};
-    if (has_sequence) {
-        stamp.sequence = w->sequence;
-        stamp.attempt = w->attempt;
-        stamp.id = pd->id;
-        stamp.acked = pd->life.series.acked.sequence;
-    }
-    if (!(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_model_add_stamp(&pd->model, &stamp, 0);
+    pd_stretch w = ruling->window;
+    if (!pd_has_sequence(pd))
+        w.sequence = w.attempt = 0;
+    pd_door_add_stamp(&pd->door, &pd->life, &w, &pd->door.model);
     /* That of a first window is cur's, which may be anything. */
-    int64_t duration = w->duration_nanos > 0 ? w->duration_nanos : 0;
-    pd->header = pd_output_header(pd, w->to_nanos, duration);
-    pd->header.series = stamp.id;
-    pd->header.sequence = stamp.sequence;
+    int64_t duration = w.duration_nanos > 0 ? w.duration_nanos : 0;
+    pd->header = pd_output_header(pd, w.to_nanos, duration);
+    pd->header.series = w.sequence ? pd->door.id : 0;
+    pd->header.sequence = w.sequence;
     return pd_output_encode(pd, profile, err);
 }
 
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err)
 {
     bool saves_memory = pd->mem.is_tight || profile.len > PD_LARGE || pd_gives_back(pd);
-    if (pd->compressor.compression == PPROFDELTA_PLAIN || !profile.len) {
+    if (pd->door.compressor.compression == PPROFDELTA_PLAIN || !profile.len) {
         pd->encoded = profile;
         return PPROFDELTA_OK;
     }
     if (saves_memory)
-        PD_SWAP(pd_buffer, pd->compressor.out, pd->cur.source.window);
+        PD_SWAP(pd_buffer, pd->door.compressor.out, pd->cur.source.window);
     pprofdelta_status status =
-        pd_compress_bytes(&pd->compressor, &pd->mem, profile, &pd->encoded, err);
+        pd_compress_bytes(&pd->door.compressor, &pd->mem, profile, &pd->encoded, err);
     if (saves_memory) {
-        pd_model_release(&pd->model, &pd->mem);
-        pd_encoder_release(&pd->encoder, &pd->mem);
+        pd_model_release(&pd->door.model, &pd->mem);
+        pd_encoder_release(&pd->door.encoder, &pd->mem);
         pd_transfer_release(&pd->cur.transfer, &pd->mem);
         if (!status) { /* before the ledger's second half is touched */
-            pd_buffer *out = &pd->compressor.out;
+            pd_buffer *out = &pd->door.compressor.out;
             pd_mem_trim(&pd->mem, &out->ptr, &out->cap, pd->encoded.len, 1);
             pd->encoded.ptr = out->ptr;
         }
@@ -256,8 +250,8 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofd
 {
     const pd_input *cur = &pd->cur;
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    if (pd_encoder_makes_tables(&pd->encoder))
-        pd_encoder_sums(&pd->encoder, pd->model.types_len, written);
+    if (pd_encoder_makes_tables(&pd->door.encoder))
+        pd_encoder_sums(&pd->door.encoder, pd->door.model.types_len, written);
     else if (pd->encoded.len)
         PD_TRY(read_back(pd, written, err));
     for (size_t i = 0; i < cur->columns.len; i++) {

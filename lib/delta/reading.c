@@ -277,27 +277,21 @@ pprofdelta_status pd_input_rewind(pd_input *input, pprofdelta_error *err)
     return pd_source_rewind(&input->source, err);
 }
 
-/* How many bytes the field at the front takes if there are not as many; else 0. */
-static uint64_t lacks(pd_bytes bytes)
-{
-    pd_reader r = pd_reader_of(bytes.ptr, bytes.len);
-    pd_field f;
-    if (pd_reader_next(&r, &f))
-        return 0;
-    return r.trouble ? pd_reader_lacks(&r) : 1;
-}
-
 pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error *err)
 {
-    pd_source *source = &input->source;
     pd_tables *t = &input->tables;
-    uint64_t origin = input->window.origin[row], before = origin - t->base, need = 1;
-    if (before < t->bytes.len)
-        need = lacks((pd_bytes){t->bytes.ptr + before, t->bytes.len - (size_t)before});
-    for (bool is_end = false; need && !is_end; is_end = source->is_done) {
-        PD_TRY(pd_source_reach(source, origin, need, &t->bytes, err));
+    uint64_t origin = input->window.origin[row];
+    for (bool is_end = false; !is_end; is_end = input->source.is_done) {
+        uint64_t before = origin - t->base;
+        pd_reader r = {0};
+        pd_field f;
+        if (before < t->bytes.len)
+            r = pd_reader_of(t->bytes.ptr + before, t->bytes.len - (size_t)before);
+        if (pd_reader_next(&r, &f))
+            break;
+        uint64_t need = r.trouble ? pd_reader_lacks(&r) : 1;
+        PD_TRY(pd_source_reach(&input->source, origin, need, &t->bytes, err));
         t->base = origin;
-        need = lacks(t->bytes);
     }
     return PPROFDELTA_OK;
 }

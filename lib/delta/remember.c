@@ -60,7 +60,7 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                       .schema = &pd->schema,
                       .last = &pd->last,
                       .series = pd_life_series(&pd->life),
-                      .id = pd->id,
+                      .id = pd->door.id,
                       .has_base = pd->has_base};
     pd_life_sink guarded = {.life = &pd->life, .sink = sink, .is_state = true};
     return pd_state_write(&state,
@@ -79,7 +79,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
                          &(pprofdelta_source){.read = life_source_read, .cookie = &guarded}, err));
     pd_take_spare(pd);
     pd->life.series = state.series;
-    pd->id = state.id ? state.id : pd->id;
+    pd->door.id = state.id ? state.id : pd->door.id;
     pd->has_base = state.has_base;
     pd->is_from_base = false;
     return PPROFDELTA_OK;
@@ -106,12 +106,12 @@ static pprofdelta_memory describe(pprofdelta *pd)
                              .to_nanos = acked->to_nanos,
                              .restart = acked->restart,
                              .build_id = "",
-                             .id = pd->id};
+                             .id = pd->door.id};
     const pd_input *const inputs[] = {&pd->cur, &pd->prev, &pd->proof};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
         out.bytes +=
             pd_gzip_own(&inputs[i]->source.inflater) + pd_zstd_own(&inputs[i]->source.inflater);
-    out.bytes += pd->mem.used + pd_compressor_own(&pd->compressor);
+    out.bytes += pd->mem.used + pd_compressor_own(&pd->door.compressor);
     if (pd_series_is_open(&series)) {
         out.open_sequence = last->sequence;
         out.open_from_nanos = last->from_nanos;

@@ -190,32 +190,29 @@ pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
     pd_pages_init(&writer->pages, &heap->pages.work, UINT64_MAX);
     pprofdelta_allocator allocator = pd_pages_allocator(&writer->pages);
     pd_mem_init(&writer->mem, &allocator, o->max_export);
-    writer->encoder.format = o->format;
-    writer->encoder.has_lasting_malloc = true;
-    writer->compressor.compression =
-        pd_encoder_makes_tables(&writer->encoder) ? PPROFDELTA_PLAIN : o->compression;
+    writer->door.encoder.has_lasting_malloc = true;
+    pd_door_options options = *PD_DOOR_OPTIONS(o);
+    options.id = heap->export.id;
     /* Most batches are small. To begin gzip's level 2, the default for whole profiles, takes twice
      * as long as to make such a batch. */
-    writer->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
+    options.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
     writer->places.symbolize = o->symbolize;
     writer->places.symbolize_cookie = o->symbolize_cookie;
     writer->places.has_mappings = !(o->flags & PPROFDELTA_NO_MAPPINGS);
     writer->places.watch = PD_WATCH_LOADER;
     writer->places.names =
         o->flags & PPROFDELTA_HEAP_NAMES_ONLY ? PD_NAMES_FUNCTIONS : PD_NAMES_ALL;
-    pprofdelta_status status = pd_encode_resource(o->format, o->resource, o->resource_len,
-                                                  &writer->mem, &writer->resource, err);
-    writer->encoder.resource = (pd_bytes){writer->resource.ptr, writer->resource.len};
+    pprofdelta_status status = pd_door_open(&writer->door, &writer->mem, &options, err);
     if (status)
-        pd_buffer_release(&writer->mem, &writer->resource);
+        pd_door_close(&writer->door, &writer->mem, &writer->mem);
     return status;
 }
 
 static void release_buffers(pd_batch_writer *writer)
 {
-    pd_model_release(&writer->model, &writer->mem);
-    pd_encoder_release(&writer->encoder, &writer->mem);
-    pd_buffer_release(&writer->mem, &writer->compressor.out);
+    pd_model_release(&writer->door.model, &writer->mem);
+    pd_encoder_release(&writer->door.encoder, &writer->mem);
+    pd_buffer_release(&writer->mem, &writer->door.compressor.out);
     if (writer->mem.used > KEEP)
         pd_places_trim(&writer->places, &writer->mem);
 }
@@ -223,64 +220,60 @@ static void release_buffers(pd_batch_writer *writer)
 void pd_batch_close(pprofdelta_heap *heap)
 {
     pd_batch_writer *writer = &heap->writer;
-    release_buffers(writer);
-    pd_buffer_release(&writer->mem, &writer->resource);
-    pd_compressor_fini(&writer->compressor, &writer->mem);
+    pd_door_close(&writer->door, &writer->mem, &writer->mem);
     pd_places_release(&writer->places, &writer->mem);
 }
 
 typedef struct outgoing {
     pprofdelta_heap *heap;
-    pd_lock_sink unlocked;
+    pprofdelta_heap_inuse inuse;
 } outgoing;
 
 /* From here on the attempt is used up. */
-static int send(void *cookie, const void *data, size_t len)
+static int send(void *cookie, const pprofdelta_sink *sink, const void *data, size_t len)
 {
-    outgoing *s = cookie;
-    const pd_life *life = &s->heap->export.life;
-    if (pd_heap_is_lost(s->heap))
+    pprofdelta_heap *heap = ((outgoing *)cookie)->heap;
+    const pd_life *life = &heap->export.life;
+    if (pd_heap_is_lost(heap))
         return -1;
     const pd_series sent = {.last = life->window, .acked = life->series.acked};
-    note(s->heap, &sent, NOTHING);
-    return pd_lock_sink_write(&s->unlocked, data, len);
+    note(heap, &sent, NOTHING);
+    pd_lock_give(&heap->exporting);
+    int refused = sink->write(sink->cookie, data, len);
+    pd_lock_take(&heap->exporting);
+    return refused;
 }
 
-static pprofdelta_status compose_and_send(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
-                                          const pprofdelta_sink *sink, pprofdelta_error *err)
+static pprofdelta_status make_batch(void *cookie, pd_bytes *out, pprofdelta_error *err)
 {
-    pd_batch_writer *writer = &heap->writer;
-    outgoing cookie = {heap, {&heap->exporting, &heap->export.life, sink}};
-    pprofdelta_sink out = {.write = send, .cookie = &cookie};
-    pd_bytes raw;
-    uint64_t written, ticket = heap->export.life.ticket;
-    pprofdelta_status status = pd_batch_compose(heap, inuse, &raw, err);
-    pd_heap_note_maps(heap);
-    if (!status)
-        status = pd_compress(&writer->compressor, &writer->mem, raw, &out, &written, err);
-    /* After E_MEMORY the caller may write again with fewer symbols. If the window was abandoned meanwhile, the
-     * buffers may be those of the next one. */
-    if (ticket == heap->export.life.ticket &&
-        (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP))
-        release_buffers(writer);
-    return status;
+    const outgoing *s = cookie;
+    pd_batch_writer *writer = &s->heap->writer;
+    pprofdelta_status status = pd_batch_compose(s->heap, s->inuse, out, err);
+    pd_heap_note_maps(s->heap);
+    PD_TRY(status);
+    return pd_compress_bytes(&writer->door.compressor, &writer->mem, *out, out, err);
 }
 
 pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                         const pprofdelta_sink *sink, pprofdelta_error *err)
 {
+    static const pd_door_steps steps = {make_batch, send};
+    pd_batch_writer *writer = &heap->writer;
     pd_life *life = &heap->export.life;
-    pprofdelta_sink own;
-    uint64_t ticket;
+    outgoing cookie = {heap, inuse};
+    uint64_t written;
     if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
         return pd_refuse(err, "inuse is not one of pprofdelta_heap_inuse");
-    sink = pd_encoder_sink(&heap->writer.encoder, sink, &own);
-    uint64_t loads = pd_places_loads(&heap->writer.places); /* a fork waits for `exporting` */
+    uint64_t loads = pd_places_loads(&writer->places); /* a fork waits for `exporting` */
     PD_TRY(pd_export_enter(heap, err));
-    heap->writer.loads = loads;
-    pprofdelta_status status = pd_life_write(life, sink, &ticket, err);
-    if (!status)
-        status = pd_life_wrote(life, ticket, compose_and_send(heap, inuse, sink, err), err);
+    writer->loads = loads;
+    uint64_t ticket = life->ticket;
+    pprofdelta_status status =
+        pd_door_write(&writer->door, life, &steps, &cookie, sink, &written, err);
+    /* After E_MEMORY the caller may write again with fewer symbols. If the window was abandoned meanwhile, the
+     * buffers may be those of the next one. */
+    if (ticket == life->ticket && (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP))
+        release_buffers(writer);
     pd_lock_give(&heap->exporting);
     return status;
 }

@@ -33,8 +33,7 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
     if ((o->pages && (!o->pages->map || !o->pages->unmap)) ||
         (o->work && (!o->work->map || !o->work->unmap)))
         return pd_refuse(err, "options.pages or options.work has no map or no unmap");
-    PD_TRY(pd_options_check_output(o->compression, o->level, o->format, o->resource,
-                                   o->resource_len, err));
+    PD_TRY(pd_door_check(PD_DOOR_OPTIONS(o), err));
     if (o->gauge && (!is_gauge_name(o->gauge) || !o->gauge_unit))
         return pd_refuse(err, "options.gauge is not the name of a gauge, or has no unit");
     if (o->second_gauge && (!o->gauge || !is_gauge_name(o->second_gauge)))

@@ -15,11 +15,10 @@
 #define PD_HEAP_HEAP_H
 
 #include "base/life.h"
-#include "codec/compress.h"
 #include "base/lock.h"
 #include "places/places.h"
 #include "heap/site.h"
-#include "encode/encode.h"
+#include "encode/door.h"
 
 /* What an entry is. */
 typedef enum pd_entry_state {
@@ -103,10 +102,7 @@ typedef struct pd_heap_export {
 typedef struct pd_batch_writer {
     pd_pages pages;
     pd_mem mem;
-    pd_model model;
-    pd_buffer resource; /* see pd_encode_resource */
-    pd_encoder encoder;
-    pd_compressor compressor;
+    pd_door door;
     pd_places places;
     uint64_t loads;                  /* of the loader, before the window is written */
     const pprofdelta_heap_row *rows; /* of the gauge, for the batch under way */

@@ -218,13 +218,13 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
                                                           : inuse == PPROFDELTA_HEAP_SNAPSHOT;
     writing w = {.heap = heap,
                  .writer = writer,
-                 .out = &writer->model,
+                 .out = &writer->door.model,
                  .is_all = kind == PPROFDELTA_HEAP_FULL || is_snapshot,
                  .types = pd_has_ages(&heap->sites) ? PD_FREED_BYTES + 1 : PD_HEAP_TYPES,
                  .kind = kind};
     pd_places_clear_places(&writer->places); /* a number may get another meaning */
     PD_TRY(pd_places_begin(&writer->places, writer->loads, &writer->mem, err));
-    pd_model_begin(&writer->model, &writer->mem, err);
+    pd_model_begin(&writer->door.model, &writer->mem, err);
     pd_export_hold_peak(heap);
     write_types(&w);
     pd_places_write_main(&writer->places, w.out);
@@ -239,5 +239,5 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     if (*writer->remark)
         pd_model_add_comment(w.out, string(&w, writer->remark));
     pd_model_header header = make_header(&w);
-    return pd_encode(&writer->encoder, &writer->model, &header, out);
+    return pd_encode(&writer->door.encoder, &writer->door.model, &header, out);
 }

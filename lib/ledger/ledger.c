@@ -19,9 +19,9 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
     size_t values = pd_mem_times(need, ledger->counters);
     size_t sides = pd_mem_times(need, ledger->side_len);
     PD_TRY(PD_RESERVE(mem, ledger->base, values, err));
-    PD_TRY(PD_RESERVE(mem, ledger->tried, values, err));
+    PD_TRY(PD_RESERVE(mem, ledger->tried, ledger->is_bare ? 0 : values, err));
     PD_TRY(pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err));
-    PD_TRY(PD_RESERVE(mem, ledger->seen, need, err));
+    PD_TRY(PD_RESERVE(mem, ledger->seen, ledger->is_bare ? 0 : need, err));
     return pd_keymap_reserve(&ledger->keys, mem, need, err);
 }
 

@@ -37,6 +37,7 @@ typedef struct pd_ledger {
     size_t counters;
     size_t committed, kept;
     bool is_open; /* there is an open attempt */
+    bool is_bare; /* keys and bases only: no window is settled in it */
     /* It is of a state of format 6, in which the keys of addresses in no file are without lines. */
     bool has_old_keys;
     size_t living;   /* entries in the last window */

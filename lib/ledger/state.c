@@ -23,7 +23,7 @@ typedef struct stream {
     pd_mem *mem;
     pprofdelta_error *err;
     pprofdelta_status status;
-    bool has_excess; /* a text dump has an open attempt: see delta/estimate.h */
+    bool has_excess; /* a text dump has an open attempt: see delta/estimate.c */
     uint64_t off;    /* of chunk */
     size_t at, len; /* the next byte of chunk; the bytes in it, or its size if a state is written */
     uint64_t format;

@@ -17,7 +17,7 @@
  *
  * Everything without a size is a varint; a text is its length and its bytes. The age of an entry is
  * the number of windows since the last one that had it. The excess is that of text dumps
- * (delta/estimate.h). The slots of the keys are not stored: they
+ * (delta/estimate.c). The slots of the keys are not stored: they
  * are rebuilt, and that finds a key that is there twice.
  *
  * No result is valid before the checksum is. Memory for what the numbers announce is allocated only

@@ -2,15 +2,12 @@
 
 #include "profile/samples.h"
 
-pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables *tables,
-                                    pd_model *model, pprofdelta_error *err)
+static pprofdelta_status begin_transfer(pd_transfer *t, pd_mem *mem, const size_t lens[4],
+                                        pd_model *model, pprofdelta_error *err)
 {
-    const size_t lens[] = {tables->strings_len, tables->functions_len, tables->mappings_len,
-                           tables->locations_len};
-    t->tables = tables;
     t->model = model;
     t->more = NULL;
-    for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
+    for (size_t i = 0; i < sizeof t->ids / sizeof *t->ids; i++) {
         PD_TRY(pd_mem_reserve(mem, &t->ids[i], &t->caps[i], lens[i], sizeof *t->ids[i], err));
         if (lens[i])
             memset(t->ids[i], 0, lens[i] * sizeof *t->ids[i]);
@@ -18,12 +15,38 @@ pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables
     return PPROFDELTA_OK;
 }
 
-uint32_t pd_transfer_string(pd_transfer *t, uint32_t index)
+pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables *tables,
+                                    pd_model *model, pprofdelta_error *err)
 {
-    if (!t->strings[index])
-        t->strings[index] = pd_model_string(t->model, t->tables->strings[index]) + 1;
-    return t->strings[index] - 1;
+    t->tables = tables;
+    t->from = NULL;
+    t->location_map = &tables->location_map;
+    return begin_transfer(t, mem,
+                          (const size_t[]){tables->strings_len, tables->functions_len,
+                                           tables->mappings_len, tables->locations_len},
+                          model, err);
 }
+
+pprofdelta_status pd_transfer_begin_model(pd_transfer *t, pd_mem *mem, const pd_model *from,
+                                          pd_model *model, pprofdelta_error *err)
+{
+    static const pd_idmap dense = {.sequential = SIZE_MAX};
+    t->tables = NULL;
+    t->from = from;
+    t->location_map = &dense;
+    return begin_transfer(t, mem,
+                          (const size_t[]){from->string_keys.len, from->function_keys.len,
+                                           from->mappings_len, from->location_keys.len},
+                          model, err);
+}
+
+void pd_transfer_release(pd_transfer *t, pd_mem *mem)
+{
+    for (size_t i = 0; i < sizeof t->ids / sizeof *t->ids; i++)
+        pd_mem_release(mem, &t->ids[i], &t->caps[i], sizeof *t->ids[i]);
+}
+
+/* ---- the source --------------------------------------------------------------------------------- */
 
 /* Mappings are equal if file, offset and length are; without a file, if place and name are. */
 static pd_key mapping_key(const pd_tables *t, uint32_t index)
@@ -39,24 +62,86 @@ static pd_key mapping_key(const pd_tables *t, uint32_t index)
     return pd_key_of_words(words, 8, 0);
 }
 
+/* What the source has at an index, as a model has it: with the source's ids, which are its indices plus one. */
+
+static pd_model_mapping mapping_at(const pd_transfer *t, uint32_t index)
+{
+    if (t->from)
+        return t->from->mappings[index];
+    const pd_mapping *m = &t->tables->mappings[index];
+    pd_model_mapping mapping = {.key = mapping_key(t->tables, index),
+                                .start = m->start,
+                                .limit = m->limit,
+                                .file_offset = m->file_offset,
+                                .filename = m->filename,
+                                .build_id = m->build_id};
+    for (uint32_t bit = 0; bit < sizeof m->has / sizeof *m->has; bit++)
+        mapping.has |= (uint32_t)m->has[bit] << bit;
+    return mapping;
+}
+
+static uint64_t mapping_start(const pd_transfer *t, uint32_t index)
+{
+    return t->from ? t->from->mappings[index].start : t->tables->mappings[index].start;
+}
+
+static pd_model_function function_at(const pd_transfer *t, uint32_t index)
+{
+    if (t->from)
+        return t->from->functions[index];
+    const pd_function *f = &t->tables->functions[index];
+    return (pd_model_function){f->name, f->system_name, f->filename, f->start_line};
+}
+
+static pd_model_line line_at(const pd_transfer *t, size_t index)
+{
+    if (t->from)
+        return t->from->lines[index];
+    const pd_line *line = &t->tables->lines[index];
+    return (pd_model_line){(uint32_t)line->function + 1, line->line, line->column};
+}
+
+static pd_model_location location_at(const pd_transfer *t, uint32_t index, size_t *lines_begin)
+{
+    if (t->from) {
+        *lines_begin = pd_model_lines_begin(t->from, index + 1);
+        return t->from->locations[index];
+    }
+    const pd_location *l = &t->tables->locations[index];
+    *lines_begin = l->lines_first;
+    return (pd_model_location){.address = l->address,
+                               .lines_end = l->lines_first + l->lines_len,
+                               .mapping = l->mapping == PD_NONE ? 0 : (uint32_t)l->mapping + 1,
+                               .is_folded = l->is_folded};
+}
+
+/* ---- what a sample refers to -------------------------------------------------------------------- */
+
+static uint32_t first_string(pd_transfer *t, uint32_t index)
+{
+    const pd_model *from = t->from;
+    return from ? pd_model_string_of_key(t->model, pd_model_text_of(from, index),
+                                         from->string_keys.keys[index])
+                : pd_model_string(t->model, t->tables->strings[index]);
+}
+
+uint32_t pd_transfer_string(pd_transfer *t, uint32_t index)
+{
+    if (!t->strings[index])
+        t->strings[index] = first_string(t, index) + 1;
+    return t->strings[index] - 1;
+}
+
 uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
 {
     if (t->mappings[index])
         return t->mappings[index];
-    pd_key key = mapping_key(t->tables, index);
-    uint32_t id = pd_model_find_mapping(t->model, key);
+    pd_model_mapping m = mapping_at(t, index);
+    uint32_t id = pd_model_find_mapping(t->model, m.key);
     if (!id) {
-        const pd_mapping *m = &t->tables->mappings[index];
-        pd_model_mapping out = {
-            .start = m->start,
-            .limit = m->limit,
-            .file_offset = m->file_offset,
-            .filename = pd_transfer_string(t, m->filename),
-            .build_id = pd_transfer_string(t, m->build_id),
-        };
-        for (uint32_t bit = 0; bit < sizeof m->has / sizeof *m->has; bit++)
-            out.has |= (uint32_t)m->has[bit] << bit;
-        id = pd_model_add_mapping(t->model, key, &out);
+        m.filename = pd_transfer_string(t, m.filename);
+        m.build_id = pd_transfer_string(t, m.build_id);
+        id = pd_model_add_mapping(t->model, m.key, &m);
         if (t->more)
             t->more->entry(t->more->cookie, t->model, PD_OWNER_MAPPING, index, id);
     }
@@ -66,52 +151,53 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
 void pd_transfer_expect_mappings(pd_transfer *t)
 {
     for (uint32_t i = 0; i < t->tables->mappings_len; i++)
-        pd_model_expect_mapping(t->model, mapping_key(t->tables, i), t->tables->mappings[i].start);
+        pd_model_expect_mapping(t->model, mapping_key(t->tables, i), mapping_start(t, i));
 }
 
-static uint32_t transfer_function(pd_transfer *t, uint32_t index)
+/* id 0: none. */
+static uint32_t transfer_function(pd_transfer *t, uint32_t id)
 {
-    if (t->functions[index])
-        return t->functions[index];
-    const pd_function *f = &t->tables->functions[index];
-    pd_model_function out = {.start_line = f->start_line};
-    out.name = pd_transfer_string(t, f->name);
-    out.system_name = pd_transfer_string(t, f->system_name);
-    out.filename = pd_transfer_string(t, f->filename);
-    return t->functions[index] = pd_model_add_function(t->model, &out);
+    if (!id || t->functions[id - 1])
+        return id ? t->functions[id - 1] : 0;
+    pd_model_function f = function_at(t, id - 1);
+    f.name = pd_transfer_string(t, f.name);
+    f.system_name = pd_transfer_string(t, f.system_name);
+    f.filename = pd_transfer_string(t, f.filename);
+    return t->functions[id - 1] = pd_model_add_function(t->model, &f);
 }
 
 /* The first use of a location here. Another transfer may have added it. */
 static void first_location(pd_transfer *t, uint32_t index)
 {
-    const pd_tables *tables = t->tables;
-    const pd_location *location = &tables->locations[index];
-    pd_key ident = tables->idents[index];
+    pd_key ident = t->from ? t->from->location_keys.keys[index] : t->tables->idents[index];
     uint32_t mapping = 0, id = pd_model_find_location(t->model, ident);
-    uint64_t address = location->address;
+    size_t line;
     t->locations[index] = pd_encode_id(id);
     if (id)
         return;
-    for (size_t i = 0; i < location->lines_len; i++) {
-        const pd_line *line = &tables->lines[location->lines_first + i];
-        uint32_t function = transfer_function(t, (uint32_t)line->function);
-        pd_model_add_line(t->model, function, line->line, line->column);
+    pd_model_location l = location_at(t, index, &line);
+    for (; line < l.lines_end; line++) {
+        pd_model_line at = line_at(t, line);
+        uint32_t function = transfer_function(t, at.function);
+        pd_model_add_line(t->model, function, at.line, at.column);
     }
-    if (location->mapping != PD_NONE) {
-        uint32_t m = (uint32_t)location->mapping;
-        mapping = pd_transfer_mapping(t, m);
-        if (address)
-            address += pd_model_mapping_start(t->model, mapping) - tables->mappings[m].start;
+    if (l.mapping) {
+        mapping = pd_transfer_mapping(t, l.mapping - 1);
+        if (l.address)
+            l.address +=
+                pd_model_mapping_start(t->model, mapping) - mapping_start(t, l.mapping - 1);
     }
-    id = pd_model_add_location(t->model, ident, mapping, address, location->is_folded);
+    id = pd_model_add_location(t->model, ident, mapping, l.address, l.is_folded);
     if (t->more)
         t->more->entry(t->more->cookie, t->model, PD_OWNER_LOCATION, index, id);
     t->locations[index] = pd_encode_id(id);
 }
 
+/* ---- samples ------------------------------------------------------------------------------------ */
+
 static inline pd_encoded transfer_location(pd_transfer *t, uint64_t id)
 {
-    uint32_t index = pd_idmap_find(&t->tables->location_map, id);
+    uint32_t index = pd_idmap_find(t->location_map, id);
     if (__builtin_expect(!t->locations[index], 0))
         first_location(t, index);
     return t->locations[index];
@@ -133,24 +219,40 @@ static void transfer_stack(pd_transfer *t, const pd_field *f)
     pd_model_stack_end(t->model, out);
 }
 
-/* Unknown fields were counted by the second pass. */
-static void transfer_label(pd_transfer *t, pd_reader body)
+/* A label of the source. Unknown fields were counted by the second pass. */
+static pd_model_label label_at(const pd_transfer *t, const pd_field *f)
 {
-    pd_parse parse = {.zero = body.at};
+    pd_model_label own = {.num = 0};
     pd_label label = {.num = 0};
-    pd_message_read(&parse, body, &pd_label_rows, &label);
-    uint32_t key = pd_transfer_string(t, label.key.index);
-    uint32_t str = pd_transfer_string(t, label.str.index);
-    uint32_t num_unit = pd_transfer_string(t, label.num_unit.index);
-    pd_model_add_label(t->model, key, str, label.num, num_unit);
+    pd_parse parse = {.zero = f->body.at};
+    if (t->from) {
+        pd_model_next_label(&(pd_bytes){f->start, (size_t)(f->body.end - f->start)}, &own);
+        return own;
+    }
+    pd_message_read(&parse, f->body, &pd_label_rows, &label);
+    return (pd_model_label){label.key.index, label.str.index, label.num_unit.index, label.num};
 }
 
-void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values)
+static void transfer_label(pd_transfer *t, const pd_field *f)
 {
-    pd_bytes bytes = t->tables->bytes;
-    size_t at = (size_t)(origin - t->tables->base);
-    pd_reader top = pd_reader_of(bytes.ptr + at, bytes.len - at);
-    pd_reader body;
+    pd_model_label label = label_at(t, f);
+    uint32_t key = pd_transfer_string(t, label.key);
+    uint32_t str = pd_transfer_string(t, label.str);
+    pd_model_add_label(t->model, key, str, label.num, pd_transfer_string(t, label.num_unit));
+}
+
+/* The bytes of the source from its offset `origin` on: a model has samples as a profile has them. */
+static pd_reader read_from(const pd_transfer *t, uint64_t origin)
+{
+    pd_bytes bytes =
+        t->from ? (pd_bytes){t->from->encoded.ptr, t->from->encoded.len} : t->tables->bytes;
+    size_t at = (size_t)(origin - (t->from ? 0 : t->tables->base));
+    return pd_reader_of(bytes.ptr + at, bytes.len - at);
+}
+
+void pd_transfer_sample(pd_transfer *t, uint64_t origin)
+{
+    pd_reader top = read_from(t, origin), body;
     const uint8_t *start;
     pd_field f = {.number = 0};
     if (!pd_reader_expect(&top, PD_TAG_SAMPLE, &start, &body)) {
@@ -160,17 +262,10 @@ void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values)
     }
     while (pd_reader_next_quick(&body, &f)) {
         if (f.number == PD_SAMPLE_LABEL)
-            transfer_label(t, f.body);
+            transfer_label(t, &f);
         else if (f.number == PD_SAMPLE_LOCATION_ID)
             transfer_stack(t, &f);
     }
     if (t->more)
         t->more->labels(t->more->cookie, t->model, origin);
-    pd_model_add_sample(t->model, values);
-}
-
-void pd_transfer_release(pd_transfer *t, pd_mem *mem)
-{
-    for (size_t i = 0; i < sizeof t->ids / sizeof *t->ids; i++)
-        pd_mem_release(mem, &t->ids[i], &t->caps[i], sizeof *t->ids[i]);
 }

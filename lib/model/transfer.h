@@ -1,9 +1,9 @@
-/* Copies samples of a parsed profile into a model.
+/* Copies samples into a model, of a parsed profile or of another model.
  *
- * A sample that is written is decoded once more. What it refers to (locations, their lines and
+ * A sample that is copied is decoded once more. What it refers to (locations, their lines and
  * functions, mappings, strings) is added to the model at its first use; its ids are kept by index, so
- * each is interned once. Several transfers may fill one model, which joins what is equal. If another
- * profile has a mapping at another place, the addresses in it are moved to the place in the model. */
+ * each is interned once. Several transfers may fill one model, which joins what is equal. If the source
+ * has a mapping at another place, the addresses in it are moved to the place in the model. */
 #ifndef PD_MODEL_TRANSFER_H
 #define PD_MODEL_TRANSFER_H
 
@@ -20,10 +20,12 @@ typedef struct pd_transfer_more {
 } pd_transfer_more;
 
 typedef struct pd_transfer {
-    const pd_tables *tables;
+    const pd_tables *tables; /* the source, or NULL: */
+    const pd_model *from;    /* the source */
+    const pd_idmap *location_map;
     pd_model *model;
     const pd_transfer_more *more; /* or NULL; borrowed */
-    /* Output ids by index in the tables; of strings plus one, of locations encoded. 0: not added yet.
+    /* Output ids by index in the source; of strings plus one, of locations encoded. 0: not added yet.
      * ids[] is all of them. */
     union {
         struct {
@@ -34,9 +36,12 @@ typedef struct pd_transfer {
     size_t caps[4];
 } pd_transfer; /* zero it to begin */
 
-/* Begins to copy from these sealed tables to a model that has begun. Borrows both. Sets `more` to NULL. */
+/* Begins to copy from sealed tables, or a model, to a model that has begun. Borrows both. Sets `more` to NULL. Nothing
+ * is added to the source meanwhile. */
 pprofdelta_status pd_transfer_begin(pd_transfer *transfer, pd_mem *mem, const pd_tables *tables,
                                     pd_model *model, pprofdelta_error *err);
+pprofdelta_status pd_transfer_begin_model(pd_transfer *transfer, pd_mem *mem, const pd_model *from,
+                                          pd_model *model, pprofdelta_error *err);
 
 uint32_t pd_transfer_string(pd_transfer *transfer, uint32_t index);
 uint32_t pd_transfer_mapping(pd_transfer *transfer, uint32_t index);
@@ -45,9 +50,9 @@ uint32_t pd_transfer_mapping(pd_transfer *transfer, uint32_t index);
  * begin where this profile has them. */
 void pd_transfer_expect_mappings(pd_transfer *transfer);
 
-/* Adds the sample whose record is at the offset `origin` of the profile, with these values, in
- * the output's order of columns. The record was checked by the second pass. */
-void pd_transfer_sample(pd_transfer *transfer, uint64_t origin, const int64_t *values);
+/* Puts the stack and the labels of the sample at this offset of the source. Then the caller adds the sample. That of a
+ * profile was checked by the second pass. */
+void pd_transfer_sample(pd_transfer *transfer, uint64_t origin);
 
 void pd_transfer_release(pd_transfer *transfer, pd_mem *mem);
 

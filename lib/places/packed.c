@@ -15,13 +15,17 @@ void pd_pack_frame(pd_buffer *buffer, const pd_function_parts *f, int64_t line, 
     pd_buffer_put(buffer, f->filename.ptr, f->filename.len);
 }
 
-void pd_pack_label(pd_buffer *buffer, const pd_label_parts *label)
+pprofdelta_status pd_pack_label(pd_mem *mem, pd_buffer *buffer, const pd_label_parts *label,
+                                pprofdelta_error *err)
 {
     pd_packed_label packed = {label->num, label->key.len, label->str.len, label->num_unit.len};
+    size_t texts = label->key.len + label->str.len + label->num_unit.len;
+    PD_TRY(pd_buffer_room(mem, buffer, sizeof packed + texts, err));
     pd_buffer_put(buffer, &packed, sizeof packed);
     pd_buffer_put(buffer, label->key.ptr, label->key.len);
     pd_buffer_put(buffer, label->str.ptr, label->str.len);
     pd_buffer_put(buffer, label->num_unit.ptr, label->num_unit.len);
+    return PPROFDELTA_OK;
 }
 
 static pd_bytes unpack_text(const uint8_t **at, size_t len)
@@ -65,13 +69,10 @@ void pd_write_packed_frames(pd_model *out, const uint8_t *at, size_t len)
     }
 }
 
-void pd_write_packed_labels(pd_model *out, const uint8_t *at, size_t len)
+void pd_write_label(pd_model *out, const pd_label_parts *label)
 {
-    for (size_t i = 0; i < len; i++) {
-        pd_label_parts label = pd_unpack_label(&at);
-        uint32_t key = pd_model_string(out, label.key);
-        uint32_t str = pd_model_string(out, label.str);
-        uint32_t num_unit = pd_model_string(out, label.num_unit);
-        pd_model_add_label(out, key, str, label.num, num_unit);
-    }
+    uint32_t key = pd_model_string(out, label->key);
+    uint32_t str = pd_model_string(out, label->str);
+    uint32_t num_unit = pd_model_string(out, label->num_unit);
+    pd_model_add_label(out, key, str, label->num, num_unit);
 }

@@ -23,15 +23,12 @@ static inline size_t pd_packed_frame_size(const pd_function_parts *f)
     return sizeof(pd_packed_frame) + f->name.len + f->system_name.len + f->filename.len;
 }
 
-static inline size_t pd_packed_label_size(const pd_label_parts *label)
-{
-    return sizeof(pd_packed_label) + label->key.len + label->str.len + label->num_unit.len;
-}
-
 /* There is room for it. */
 void pd_pack_frame(pd_buffer *buffer, const pd_function_parts *function, int64_t line,
                    int64_t column);
-void pd_pack_label(pd_buffer *buffer, const pd_label_parts *label);
+
+pprofdelta_status pd_pack_label(pd_mem *mem, pd_buffer *buffer, const pd_label_parts *label,
+                                pprofdelta_error *err);
 
 /* Returns what is at *at and moves *at behind it. */
 pd_label_parts pd_unpack_label(const uint8_t **at);
@@ -40,8 +37,8 @@ pd_label_parts pd_unpack_label(const uint8_t **at);
  * behind it. */
 pd_key pd_packed_frame_key(pd_key so_far, const uint8_t **at);
 
-/* Writes frames as the lines of the next location, labels as those of the sample. */
+/* Writes frames as the lines of the next location, a label as one of the sample. */
 void pd_write_packed_frames(pd_model *out, const uint8_t *at, size_t len);
-void pd_write_packed_labels(pd_model *out, const uint8_t *at, size_t len);
+void pd_write_label(pd_model *out, const pd_label_parts *label);
 
 #endif

@@ -218,46 +218,52 @@ pprofdelta_status pd_places_begin(pd_places *p, uint64_t loads, pd_mem *mem, ppr
     return p->has_mappings ? pd_places_read(p, loads, mem, err) : PPROFDELTA_OK;
 }
 
-/* pd_model_mapping.has of a mapping that is added. */
-static uint32_t names_of(const pd_places *p, uint32_t map)
+enum { HAS_FUNCTIONS = 1, HAS_ALL = 0xf }; /* pd_model_mapping.has */
+
+static pd_key map_key(uint32_t map)
 {
-    enum { ALL = 0xf };
-    bool has_all = p->names == PD_NAMES_ALL ||
-                   (p->names == PD_NAMES_IF_COMPLETE && !p->known_maps[map].lacks_symbols);
-    return p->symbolize && has_all ? ALL : 0;
+    uint64_t word = map;
+    return pd_key_of_words(&word, 1, 0);
 }
 
 static uint32_t write_mapping(pd_places *p, pd_model *out, uint32_t map)
 {
-    pd_place_map *known = &p->known_maps[map];
-    if (known->round == p->round)
-        return known->out;
+    const pd_key key = map_key(map);
+    uint32_t known = pd_model_find_mapping(out, key);
+    if (known)
+        return known;
     const pd_map *m = &p->maps.maps[map];
-    uint64_t word = map;
     pd_model_mapping mapping = {
         .start = m->start,
         .limit = m->limit,
         .file_offset = m->file_offset,
         .filename = pd_model_string(out, pd_maps_name(&p->maps, map)),
         .build_id = pd_model_string(out, pd_maps_build_id(&p->maps, map)),
-        .has = names_of(p, map),
+        .has = p->symbolize && p->names == PD_NAMES_ALL ? HAS_ALL : 0,
     };
-    known->round = p->round;
-    return known->out = pd_model_add_mapping(out, pd_key_of_words(&word, 1, 0), &mapping);
+    return pd_model_add_mapping(out, key, &mapping);
 }
 
 void pd_places_write_main(pd_places *p, pd_model *out)
 {
-    if (p->has_mappings && p->maps.main != PD_MAP_NONE)
+    if (pd_places_has_main(p))
         write_mapping(p, out, p->maps.main);
+}
+
+void pd_places_write_complete(const pd_places *p, pd_model *out)
+{
+    for (uint32_t map = 0; map < p->known_maps_len && p->symbolize; map++) {
+        uint32_t mapping = pd_model_find_mapping(out, map_key(map));
+        if (mapping && !p->known_maps[map].lacks_symbols)
+            pd_model_mapping_has(out, mapping, HAS_ALL);
+    }
 }
 
 static pd_encoded write_place(pd_places *p, pd_model *out, pd_symbol_place *place)
 {
-    enum { FUNCTIONS = 1 };
     uint32_t mapping = place->mapping == PD_MAP_NONE ? 0 : write_mapping(p, out, place->mapping);
     if (mapping && place->frames_len && p->names == PD_NAMES_FUNCTIONS)
-        pd_model_mapping_has(out, mapping, FUNCTIONS);
+        pd_model_mapping_has(out, mapping, HAS_FUNCTIONS);
     uint32_t id = pd_model_find_location(out, place->ident);
     if (!id) {
         pd_write_packed_frames(out, frames_of(p, place), place->frames_len);

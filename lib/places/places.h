@@ -50,8 +50,6 @@ typedef struct pd_place_span {
 /* What is known of a mapping. */
 typedef struct pd_place_map {
     uint32_t span;      /* its last span */
-    uint32_t out;       /* its id in the profile of this round */
-    uint64_t round;     /* as of a place */
     bool lacks_symbols; /* a place in it has no lines */
 } pd_place_map;
 
@@ -104,8 +102,16 @@ pprofdelta_status pd_places_find_mapped(pd_places *places, pd_mem *mem, uint64_t
 
 /* The following write to a profile. A failure is in the writer's status. */
 
+static inline bool pd_places_has_main(const pd_places *places)
+{
+    return places->has_mappings && places->maps.main != PD_MAP_NONE;
+}
+
 /* The main binary, as the first mapping: pprof expects that. */
 void pd_places_write_main(pd_places *places, pd_model *out);
+
+/* PD_NAMES_IF_COMPLETE, after all places: marks the mappings that are complete. */
+void pd_places_write_complete(const pd_places *places, pd_model *out);
 
 /* The location of a place whose mapping is known. */
 pd_encoded pd_places_write(pd_places *places, pd_model *out, uint32_t place);

@@ -54,34 +54,13 @@ static void fill_kind(pprofdelta_recorder_options *o)
                                                  {"inuse_space", "bytes", 0}};
     static const pprofdelta_value_type contention[] = {{"contentions", "count", 1},
                                                        {"delay", "nanoseconds", 1}};
-    if (o->kind == PPROFDELTA_KIND_HEAP) {
-        o->types = heap;
-        o->types_len = sizeof heap / sizeof *heap;
-        o->period_type = "space";
-        o->period_unit = "bytes";
-    } else if (o->kind == PPROFDELTA_KIND_CONTENTION) {
-        o->types = contention;
-        o->types_len = sizeof contention / sizeof *contention;
-        o->period_type = "contentions";
-        o->period_unit = "count";
-    }
-}
-
-/* What a recorder's profiles have in common with those of a builder. */
-static pprofdelta_builder_options shared_options(const pprofdelta_recorder_options *o)
-{
-    return (pprofdelta_builder_options){.flags = o->flags,
-                                        .compression = o->compression,
-                                        .level = o->level,
-                                        .types = o->types,
-                                        .types_len = o->types_len,
-                                        .period_type = o->period_type,
-                                        .period_unit = o->period_unit,
-                                        .default_type = o->default_type,
-                                        .format = o->format,
-                                        .resource = o->resource,
-                                        .resource_len = o->resource_len,
-                                        .id = o->id};
+    if (o->kind == PPROFDELTA_KIND_TYPES)
+        return;
+    bool is_heap = o->kind == PPROFDELTA_KIND_HEAP;
+    o->types = is_heap ? heap : contention;
+    o->types_len = is_heap ? sizeof heap / sizeof *heap : sizeof contention / sizeof *contention;
+    o->period_type = is_heap ? "space" : "contentions";
+    o->period_unit = is_heap ? "bytes" : "count";
 }
 
 pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *options,
@@ -92,29 +71,26 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     PD_TRY(pd_need(out, err));
     PD_TRY(read_options(options, &o, err));
     fill_kind(&o);
-    pprofdelta_builder_options shared = shared_options(&o);
-    PD_TRY(pd_outline_check(&shared, err));
+    PD_TRY(pd_door_check(PD_DOOR_OPTIONS(&o), err));
+    PD_TRY(pd_options_check_types(o.types, o.types_len, err));
     pd_mem mem;
     pprofdelta_recorder *r = NULL;
     PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &r, sizeof *r, err));
     r->mem = mem;
-    r->flags = o.flags;
-    r->kind = o.kind;
-    r->on_reset = o.on_reset;
-    r->first = o.first;
+    r->options = o;
     r->places.symbolize = o.symbolize;
     r->places.symbolize_cookie = o.symbolize_cookie;
     r->places.has_mappings = !(o.flags & PPROFDELTA_NO_MAPPINGS);
     r->places.has_return_addresses = (o.flags & PPROFDELTA_RETURN_ADDRESSES) != 0;
-    r->started_nanos = o.started_nanos;
-    r->compressor.level = o.level ? o.level : 1;
+    o.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
     pd_stack_numbers_init(&r->numbers);
     pprofdelta_status status = set_types(r, o.types, o.types_len, err);
+    const char *const rest[] = {o.period_type, o.period_unit, o.default_type};
     if (!status)
-        status = pd_outline_set(&r->outline, &r->mem, &shared, err);
-    r->compressor.compression =
-        pd_encoder_makes_tables(&r->outline.encoder) ? PPROFDELTA_PLAIN : o.compression;
+        status = pd_door_open(&r->door, &r->mem, PD_DOOR_OPTIONS(&o), err);
+    if (!status)
+        status = pd_door_describe(&r->door, &r->mem, o.types, o.types_len, rest, err);
     if (status) {
         pprofdelta_recorder_free(r);
         return status;
@@ -129,18 +105,14 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
         return;
     pd_mem *mem = &r->mem;
     pd_schema_release(&r->schema, mem);
-    pd_outline_release(&r->outline, mem);
+    pd_door_close(&r->door, mem, mem);
     pd_ledger_release(&r->ledger, mem);
     pd_window_release(&r->window, mem);
     PD_RELEASE(mem, r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_places_release(&r->places, mem);
-    pd_model_release(&r->model, mem);
-    pd_compressor_fini(&r->compressor, mem);
-    pd_keymap_release(&r->shown, mem);
-    PD_RELEASE(mem, r->emitted);
-    PD_RELEASE(mem, r->frames);
-    PD_RELEASE(mem, r->values);
+    pd_totals_release(&r->sum, mem);
+    pd_transfer_release(&r->transfer, mem);
     pd_mem_end(mem, r, sizeof *r);
 }
 
@@ -159,13 +131,13 @@ static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_rec
         return pd_refuse(err, "fraction is not from 0 to 1, or cycles_per_second is not a number "
                               "above 0");
     double fraction = how->fraction > 0 ? how->fraction : 1;
-    r->is_scaled = r->kind == PPROFDELTA_KIND_HEAP && how->period > 1;
+    r->is_scaled = r->options.kind == PPROFDELTA_KIND_HEAP && how->period > 1;
     for (size_t i = 0; i < r->columns.len; i++) {
         factors[i] = 1;
-        if (r->kind == PPROFDELTA_KIND_CONTENTION)
+        if (r->options.kind == PPROFDELTA_KIND_CONTENTION)
             factors[i] = (i == 1 && how->cycles_per_second > 0 ? 1e9 / how->cycles_per_second : 1) /
                          fraction;
-        else if (r->kind == PPROFDELTA_KIND_TYPES && how->scales)
+        else if (r->options.kind == PPROFDELTA_KIND_TYPES && how->scales)
             factors[i] = how->scales[i];
         if (!is_number(factors[i]) || factors[i] == 0)
             return pd_refuse(err, "a scale is not a number above 0");
@@ -188,12 +160,12 @@ static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recordin
         PD_TRY(pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err));
     bool omits = pd_recorder_has_seen(r) && !r->restarted && !r->ledger.is_open;
     PD_TRY(pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, omits, err));
-    r->keeps_unchanged = omits && (r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
-                                   r->on_reset == PPROFDELTA_ON_RESET_RESTART);
+    r->keeps_unchanged = omits && (r->options.on_reset == PPROFDELTA_ON_RESET_AUTO ||
+                                   r->options.on_reset == PPROFDELTA_ON_RESET_RESTART);
     if (r->keeps_unchanged)
         pd_reset_watch_begin(&r->watch, &r->ledger);
     r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
-    r->outline.period = how->period;
+    r->door.period = how->period;
     r->trouble.status = PPROFDELTA_OK;
     r->samples_in = 0;
     r->arena.len = 0;

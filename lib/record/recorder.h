@@ -1,8 +1,8 @@
 /* What a recorder holds.
  *
  *     record -> key -> window, stack -> arena                         (recorder_add.c)
- *     window -> verdict -> subtraction -> unsampling -> emission      (recorder_window.c)
- *     emission -> places -> model -> encode -> compress -> sink       (recorder_write.c)
+ *     window -> verdict -> subtraction -> unsampling -> places -> sum
+ *         -> encode -> compress -> sink                               (recorder_window.c)
  *
  * A stack is identified by its program counters. Within one process equal program counters are
  * equal places, so a stack that is not written costs a hash of its bytes: no program counter is
@@ -15,49 +15,31 @@
  *
  * The arena stores, for each record that may be written, what is needed for it:
  *
- *     pd_arena_row | program counters, or a pointer to them | packed labels */
+ *     pd_kept | program counters, unless they are borrowed | packed labels */
 #ifndef PD_RECORD_RECORDER_H
 #define PD_RECORD_RECORDER_H
 
-#include "base/life.h"
 #include "pprofdelta_record.h"
-#include "codec/compress.h"
 #include "ledger/reset.h"
 #include "ledger/subtract.h"
 #include "ledger/types.h"
 #include "base/scale.h"
 #include "places/packed.h"
 #include "places/places.h"
-#include "encode/outline.h"
-
-typedef struct pd_arena_row {
-    size_t depth;
-    size_t labels_len;
-    int64_t block_size;
-} pd_arena_row;
-
-/* A sample that is written: its row (the first of those that are equal to a reader), and its places in
- * `frames`. Its values are in `values`, in the order of columns. */
-typedef struct pd_emitted {
-    size_t row;
-    size_t frames_first, depth;
-} pd_emitted;
+#include "encode/door.h"
+#include "model/totals.h"
 
 struct pprofdelta_recorder {
     pd_mem mem;
-    /* What the caller chose. */
-    unsigned flags;
-    pprofdelta_kind kind;
-    pprofdelta_on_reset on_reset;
-    pprofdelta_first first;
-    int64_t started_nanos;
-    pd_outline outline;
+    /* What the caller chose. Strings and arrays are copied elsewhere; those in here are gone. */
+    pprofdelta_recorder_options options;
     pd_schema schema;
     pd_columns columns;
     /* The memory between windows. The side of a ledger entry has the carries of its counters. */
     pd_ledger ledger;
     int64_t last_nanos; /* time of the window that was handed out last */
     pd_life life;
+    pd_door door;
     /* The window under way. */
     bool is_full; /* a write was tried: no record is added any more */
     bool is_scaled;
@@ -78,21 +60,16 @@ struct pprofdelta_recorder {
     pprofdelta_restart restart; /* after the window that was handed out last */
     /* Machinery, kept for its capacity. */
     pd_places places;
-    pd_model model;
-    pd_compressor compressor;
     pd_stack_numbers numbers;
-    pd_keymap shown; /* the key of each emitted sample, as a reader sees it */
-    pd_emitted *emitted;
-    uint32_t *frames;
-    int64_t *values;
-    size_t frames_len;
-    size_t emitted_cap, frames_cap, values_cap;
+    pd_totals sum;        /* what is written, by the keys that a reader of the profile sees */
+    pd_transfer transfer; /* from the sum to the door's model, if it has samples without a value */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
 
-/* What was kept of a row, in the arena. */
+/* What was kept of a row, in the arena. The pointers are set when it is read. */
 typedef struct pd_kept {
-    pd_arena_row row;
+    size_t depth, labels_len;
+    int64_t block_size;
     const uint64_t *stack;
     const uint8_t *labels; /* packed */
 } pd_kept;
@@ -105,18 +82,7 @@ static inline bool pd_recorder_has_seen(const pprofdelta_recorder *recorder)
     return recorder->ledger.window != 0;
 }
 
-/* recorder_window.c: what the window is (how, restart, life.window). */
-pprofdelta_status pd_recorder_judge(pprofdelta_recorder *recorder, pprofdelta_error *err);
-
-/* Unsamples the increment of a row, in the order of rows. carries are those of its counters: read
- * and changed. Returns false if a value does not fit in 64 bits. */
-bool pd_recorder_unsample(const pprofdelta_recorder *recorder, int64_t block_size,
-                          const int64_t *raw, pd_carry *carries, int64_t *out);
-
-/* The carries of a row at the beginning of the window. */
-void pd_recorder_load_carries(const pprofdelta_recorder *recorder, size_t row, pd_carry *carries);
-
-/* Stores the carries of all rows at the end of the window, before it is committed. */
+/* recorder_window.c: stores the carries of all rows at the end of the window, before it is committed. */
 void pd_recorder_carry_on(pprofdelta_recorder *recorder);
 
 #endif

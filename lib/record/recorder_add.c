@@ -36,16 +36,10 @@ static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_r
     return PPROFDELTA_OK;
 }
 
-static size_t kept_size(const pprofdelta_recorder *r, const pprofdelta_record *record, size_t depth)
+/* Bytes of a stack in the arena. */
+static size_t stack_size(const pprofdelta_recorder *r, size_t depth)
 {
-    size_t size = sizeof(pd_arena_row);
-    size +=
-        r->flags & PPROFDELTA_BORROW_STACKS ? sizeof record->stack : depth * sizeof *record->stack;
-    for (size_t i = 0; i < record->labels_len; i++) {
-        pd_label_parts l = pd_label_parts_of(&record->labels[i]);
-        size += pd_packed_label_size(&l);
-    }
-    return size;
+    return r->options.flags & PPROFDELTA_BORROW_STACKS ? 0 : depth * sizeof(uint64_t);
 }
 
 /* Stores what is needed if the record is written. */
@@ -53,22 +47,21 @@ static pprofdelta_status keep(pprofdelta_recorder *r, const pprofdelta_record *r
                               size_t hidden, size_t entry, pprofdelta_error *err)
 {
     pd_buffer *arena = &r->arena;
-    const uint64_t *stack = record->depth ? record->stack + hidden : NULL;
-    pd_arena_row kept = {record->depth - hidden, record->labels_len, record->block_size};
-    size_t size = kept_size(r, record, kept.depth);
-    PD_TRY(pd_buffer_room(&r->mem, arena, size + sizeof(uint64_t), err));
+    pd_kept kept = {.depth = record->depth - hidden,
+                    .labels_len = record->labels_len,
+                    .block_size = record->block_size,
+                    .stack = record->depth ? record->stack + hidden : NULL};
+    size_t size = stack_size(r, kept.depth);
+    PD_TRY(pd_buffer_room(&r->mem, arena, sizeof(uint64_t) + sizeof kept + size, err));
     PD_TRY(PD_GROW(&r->mem, r->kept_at, entry + 1, err));
+    arena->len = (arena->len + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
     r->kept_at[entry] = arena->len;
     pd_buffer_put(arena, &kept, sizeof kept);
-    if (r->flags & PPROFDELTA_BORROW_STACKS)
-        pd_buffer_put(arena, &stack, sizeof stack);
-    else
-        pd_buffer_put(arena, stack, kept.depth * sizeof *stack);
+    pd_buffer_put(arena, kept.stack, size);
     for (size_t i = 0; i < record->labels_len; i++) {
         pd_label_parts l = pd_label_parts_of(&record->labels[i]);
-        pd_pack_label(arena, &l);
+        PD_TRY(pd_pack_label(&r->mem, arena, &l, err));
     }
-    arena->len = (arena->len + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
     return PPROFDELTA_OK;
 }
 
@@ -76,15 +69,11 @@ pd_kept pd_recorder_kept(const pprofdelta_recorder *r, size_t row)
 {
     pd_kept kept;
     const uint8_t *at = r->arena.ptr + r->kept_at[r->window.entry[row]];
-    memcpy(&kept.row, at, sizeof kept.row);
-    at += sizeof kept.row;
-    if (r->flags & PPROFDELTA_BORROW_STACKS) {
-        memcpy(&kept.stack, at, sizeof kept.stack);
-        kept.labels = at + sizeof kept.stack;
-    } else {
+    memcpy(&kept, at, sizeof kept);
+    at += sizeof kept;
+    if (!(r->options.flags & PPROFDELTA_BORROW_STACKS))
         kept.stack = (const void *)at; /* aligned: see keep */
-        kept.labels = at + kept.row.depth * sizeof *kept.stack;
-    }
+    kept.labels = at + stack_size(r, kept.depth);
     return kept;
 }
 
@@ -115,7 +104,7 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
     PD_TRY(pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err));
     size_t entry = w->guess - 1; /* the one that was just added */
     bool is_first = w->len + w->unchanged > entries, is_kept = r->keeps_unchanged && is_first;
-    if (is_kept && r->on_reset == PPROFDELTA_ON_RESET_AUTO)
+    if (is_kept && r->options.on_reset == PPROFDELTA_ON_RESET_AUTO)
         r->keeps_unchanged = pd_reset_watch_add(&r->watch, &r->ledger, entry, row);
     return is_kept || w->len > rows ? keep(r, record, hidden, entry, err) : PPROFDELTA_OK;
 }

@@ -341,11 +341,11 @@ static void write_as_otlp(trial *t)
     if (!meaning_is_compared(t->output.len))
         return;
     t->memory.fail_at = 0;
-    t->b->outline.encoder.format = PPROFDELTA_OTLP;
+    t->b->door.encoder.format = PPROFDELTA_OTLP;
     require(pprofdelta_builder_write(t->b, &sink, NULL, &err) == PPROFDELTA_OK);
     fuzz_require_untouched(&err);
     require_same_meaning(t->output, c.bytes);
-    t->b->outline.encoder.format = PPROFDELTA_PPROF;
+    t->b->door.encoder.format = PPROFDELTA_PPROF;
     t->b->life.is_empty = false; /* the receiver has the profile */
     t->memory.fail_at = fail_at ? fail_at + t->memory.calls - calls : 0;
 }

@@ -148,7 +148,7 @@ static pprofdelta_status write_once(trial *t, pprofdelta_heap_inuse inuse, live_
         require(t->memory.refused > refused || t->options.max_export < UINT64_C(1) << 20);
     else if (t->has_batch)
         require(status == (mail->refuses ? PPROFDELTA_E_SINK : PPROFDELTA_OK));
-    bool is_empty = !status && !mail->calls && t->heap->writer.encoder.format == PPROFDELTA_OTLP;
+    bool is_empty = !status && !mail->calls && t->heap->writer.door.encoder.format == PPROFDELTA_OTLP;
     require(is_empty || mail->calls == (status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK));
     return status;
 }
@@ -164,10 +164,10 @@ static void write_as_otlp(trial *t, pprofdelta_heap_inuse inuse, const live_mail
     if (!meaning_is_compared(pprof->len))
         return;
     pd_batch_writer *writer = &t->heap->writer;
-    writer->encoder.format = PPROFDELTA_OTLP;
+    writer->door.encoder.format = PPROFDELTA_OTLP;
     if (!write_once(t, inuse, &mail))
         require_same_meaning(live_bytes(pprof), live_bytes(&mail));
-    writer->encoder.format = PPROFDELTA_PPROF;
+    writer->door.encoder.format = PPROFDELTA_PPROF;
     t->heap->export.life.is_empty = false; /* the receiver has the profile */
 }
 

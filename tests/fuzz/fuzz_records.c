@@ -138,7 +138,7 @@ static pprofdelta_status write_once(trial *t, bool refuses, pprofdelta_report *r
     pprofdelta_status status = pprofdelta_recorder_write(t->recorder, &sink, report, &err);
     require_told(t, status, &err);
     require((status == PPROFDELTA_E_SINK) == (refuses && c.calls));
-    require(status || c.calls || t->recorder->outline.encoder.format == PPROFDELTA_OTLP);
+    require(status || c.calls || t->recorder->door.encoder.format == PPROFDELTA_OTLP);
     t->is_written = !status;
     t->is_handed_out |= c.calls != 0;
     t->output = c.bytes;
@@ -242,7 +242,7 @@ static void write_as_otlp(trial *t)
     pprofdelta_recorder *r = t->recorder;
     if (!meaning_is_compared(pprof.len))
         return;
-    r->outline.encoder.format = PPROFDELTA_OTLP;
+    r->door.encoder.format = PPROFDELTA_OTLP;
     pprofdelta_status status = write_once(t, false, NULL);
     if (status == PPROFDELTA_E_MEMORY) {
         t->memory.fail_at = 0;
@@ -251,7 +251,7 @@ static void write_as_otlp(trial *t)
     require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
     if (!status)
         require_same_meaning(pprof, t->output);
-    r->outline.encoder.format = PPROFDELTA_PPROF;
+    r->door.encoder.format = PPROFDELTA_PPROF;
     r->life.is_empty = false; /* the receiver has the profile */
     if (status)
         require(write_once(t, false, NULL) == PPROFDELTA_OK);

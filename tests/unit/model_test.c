@@ -1,8 +1,9 @@
 /* The model: whichever allocation fails, it goes on with what it has; a copy has the same samples, each with its
- * addresses moved to where the other model has the mapping; what an encoder reads is what was added. */
+ * addresses moved to where the other model has the mapping; what an encoder reads is what was added. And sums: equal
+ * samples are one, with the sum of their values. */
 #include "../support/test.h"
 
-#include "model/copy.h"
+#include "model/totals.h"
 #include "run.h"
 
 enum { SAMPLES = 40 };
@@ -51,7 +52,7 @@ static uint32_t add_location(pd_model *m, unsigned n, uint64_t shift)
 }
 
 /* Sample n has n % 7 locations, n % 3 labels and the value n. */
-static void add_sample(pd_model *m, unsigned n, uint64_t shift)
+static void put_sample(pd_model *m, unsigned n, uint64_t shift)
 {
     char text[32];
     uint8_t *at = n % 7 ? pd_model_stack(m, n % 7) : NULL;
@@ -63,6 +64,11 @@ static void add_sample(pd_model *m, unsigned n, uint64_t shift)
         uint32_t key = pd_model_string(m, name_of(text, "key", i));
         pd_model_add_label(m, key, i ? 0 : key, i ? -(int64_t)n : 0, 0);
     }
+}
+
+static void add_sample(pd_model *m, unsigned n, uint64_t shift)
+{
+    put_sample(m, n, shift);
     pd_model_add_sample(m, (const int64_t[]){n});
 }
 
@@ -138,7 +144,7 @@ TEST(labels_are_dropped_from_the_front)
 TEST(a_copy_has_the_samples_and_only_what_they_use)
 {
     pd_model from = {.samples = 0}, to = {.samples = 0};
-    pd_model_copy copy = {.from = NULL};
+    pd_transfer copy = {.from = NULL};
     pd_model_sample s;
     pd_mem mem;
     pd_mem_init(&mem, NULL, UINT64_MAX);
@@ -151,9 +157,9 @@ TEST(a_copy_has_the_samples_and_only_what_they_use)
     begin(&to, &mem);
     for (unsigned n = 0; n < 4; n++)
         pd_model_expect_mapping(&to, key_of(1000 + n), start_of(n) + 0x10000);
-    CHECK(!pd_model_copy_begin(&copy, &mem, &from, &to, NULL));
+    CHECK(!pd_transfer_begin_model(&copy, &mem, &from, &to, NULL));
     for (unsigned n = 1; n < SAMPLES; n += 13) {
-        pd_model_copy_sample(&copy, origins[n]);
+        pd_transfer_sample(&copy, origins[n]);
         pd_model_add_sample(&to, (const int64_t[]){n});
     }
     size_t at = to.samples_off;
@@ -161,7 +167,7 @@ TEST(a_copy_has_the_samples_and_only_what_they_use)
         CHECK(pd_model_next_sample(&to, &at, &s) && s.values[0] == n &&
               is_right(&to, &s, n, 0x10000));
     CHECK(!pd_model_next_sample(&to, &at, &s) && to.location_keys.len < from.location_keys.len);
-    pd_model_copy_release(&copy, &mem);
+    pd_transfer_release(&copy, &mem);
     pd_model_release(&from, &mem);
     pd_model_release(&to, &mem);
     CHECK(!mem.used);
@@ -197,6 +203,106 @@ TEST(whichever_allocation_fails_the_model_goes_on)
         CHECK(!pd_model_next_sample(&m, &at, &s));
         pd_model_release(&m, &mem);
         CHECK(!t.live);
+    }
+}
+
+/* ---- sums ------------------------------------------------------------------------------------------ */
+
+/* Adds the first `len` samples, each twice, with the values n + 1 and 10. */
+static pprofdelta_status add_twice(pd_totals *t, unsigned len)
+{
+    for (unsigned i = 0; i < 2 * len; i++) {
+        put_sample(&t->model, i % len, 0);
+        PD_TRY(pd_totals_add(t, key_of(i % len), (const int64_t[]){i % len + 1, i < len ? 10 : 0}));
+    }
+    return PPROFDELTA_OK;
+}
+
+static bool has_sums(const pd_model *m, unsigned len)
+{
+    size_t at = m->samples_off;
+    pd_model_sample s;
+    for (unsigned n = 0; n < len; n++)
+        if (!pd_model_next_sample(m, &at, &s) || s.values[0] != 10 || s.values[1] != 2 * (n + 1) ||
+            !is_right(m, &s, n, 0))
+            return false;
+    return m->samples == len && !m->has_zeros && !pd_model_next_sample(m, &at, &s);
+}
+
+static void begin_two(pd_model *m)
+{
+    pd_model_add_type(m, pd_model_string(m, pd_bytes_of("type")), 0);
+    pd_model_add_type(m, pd_model_string(m, pd_bytes_of("other")), 0);
+}
+
+/* The columns are the other way round. */
+TEST(a_sum_is_copied_or_finished)
+{
+    const pd_columns columns = {2, {1, 0}};
+    pd_totals t = {.spare = {0}};
+    pd_model to = {.samples = 0};
+    pd_transfer copy = {.from = NULL};
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, UINT64_MAX);
+    for (int round = 0; round < 2; round++) { /* it keeps capacity */
+        CHECK(!pd_totals_begin(&t, &mem, 2, NULL));
+        begin_two(&t.model);
+        CHECK(!add_twice(&t, SAMPLES));
+        pd_model_begin(&to, &mem, NULL);
+        begin_two(&to);
+        CHECK(!pd_transfer_begin_model(&copy, &mem, &t.model, &to, NULL));
+        pd_totals_write(&t, &columns, &copy);
+        CHECK(has_sums(&to, SAMPLES));
+        CHECK(pd_totals_finish(&t, &columns) && has_sums(&t.model, SAMPLES));
+        CHECK(t.model.labels_len == to.labels_len); /* those of equal samples are dropped */
+    }
+    CHECK(!pd_totals_begin(&t, &mem, 2, NULL));
+    CHECK(!add_twice(&t, 3));
+    put_sample(&t.model, 1, 0);
+    CHECK(!pd_totals_add(&t, key_of(1), (const int64_t[]){-4, -10}));
+    CHECK(!pd_totals_finish(&t, &columns)); /* sample 1 has no value */
+    CHECK(pd_totals_add(&t, key_of(2), (const int64_t[]){INT64_MAX, 0}) == PPROFDELTA_E_LIMIT);
+    CHECK(pd_ledger_base(&t.ledger, 2)[0] == 6);
+    pd_model_begin(&to, &mem, NULL);
+    begin_two(&to);
+    CHECK(!pd_transfer_begin_model(&copy, &mem, &t.model, &to, NULL));
+    pd_totals_write(&t, NULL, &copy);
+    CHECK(to.samples == 2);
+    pd_totals_release(&t, &mem);
+    pd_transfer_release(&copy, &mem);
+    pd_model_release(&to, &mem);
+    CHECK(!mem.used);
+}
+
+/* A sample that was not added is not there: it can be added again. */
+TEST(whichever_allocation_fails_the_sum_goes_on)
+{
+    for (size_t nth = 1, is_done = 0; !is_done; nth++) {
+        tracker m = {.fail_at = nth, .is_alone = true};
+        pprofdelta_allocator allocator = tracker_allocator(&m);
+        pd_totals t = {.spare = {0}};
+        pd_mem mem;
+        pd_mem_init(&mem, &allocator, UINT64_MAX);
+        while (pd_totals_begin(&t, &mem, 1, NULL))
+            ;
+        for (unsigned n = 0; n < SAMPLES; n++) {
+            size_t len = t.ledger.keys.len;
+            put_sample(&t.model, n, 0);
+            if (!pd_totals_add(&t, key_of(n), (const int64_t[]){n}))
+                continue;
+            CHECK(t.ledger.keys.len == len);
+            pd_model_go_on(&t.model, &mem, NULL);
+            n--;
+        }
+        is_done = m.calls < nth;
+        pd_model_sample s;
+        for (unsigned n = 0; n < SAMPLES; n++) {
+            size_t at = t.origins[n];
+            CHECK_MSG(pd_model_next_sample(&t.model, &at, &s) && is_right(&t.model, &s, n, 0),
+                      "allocation %zu, sample %u", nth, n);
+        }
+        pd_totals_release(&t, &mem);
+        CHECK(!m.live);
     }
 }
 
