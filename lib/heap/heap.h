@@ -63,10 +63,12 @@ typedef struct pd_heap_note {
     uint64_t check;  /* of what follows */
     uint64_t serial; /* the latest note has the highest one */
     pd_series series;
-    uint64_t epoch, sent_peak;
-    pprofdelta_weight sent; /* the shares of the peak that were sent, added up */
-    int64_t ended_nanos;
-    uint32_t is_full_due, has_epoch;
+    uint64_t epoch;
+    uint64_t sent_peak;      /* the number of the peak that was committed last; 0: none */
+    pprofdelta_weight sent;  /* what was in use at that peak: the shares of it, added up */
+    int64_t ended_nanos;     /* of the last batch that was begun */
+    uint32_t is_full_due;    /* the next batch is full */
+    uint32_t has_epoch;      /* ... and an earlier attempt has opened its epoch */
     uint32_t is_settling;    /* the window being sent has arrived, or is lost: it counts no more */
     uint32_t sending;        /* ... which of the two it is */
     uint32_t settling_peaks; /* ... and the sites, up to this one, whose shares have arrived, too */
@@ -84,18 +86,13 @@ enum { PD_CHILD = 1, PD_LOST = 2 };
 /* What is known of what was sent. */
 typedef struct pd_heap_export {
     pd_life life;
-    pd_heap_note notes[2];
+    pd_heap_note now, notes[2];
     uint64_t noted; /* the serial of the one that counts, which is at that number modulo 2 */
-    uint32_t newer; /* for the notes */
-    uint64_t id, epoch;
+    uint64_t id;
     int64_t started_nanos;
-    int64_t ended_nanos;          /* of the last batch that was begun */
     pprofdelta_heap_window batch; /* under way */
     uint32_t sites_made;          /* the sites of the batch have numbers up to this one */
-    uint64_t sent_peak;           /* the number of the peak that was committed last; 0: none */
-    pprofdelta_weight sent, held; /* what was in use at that peak, and at that of the batch */
-    bool is_full_due;             /* the next batch is full */
-    bool has_epoch;               /* ... and an earlier attempt has opened its epoch */
+    pprofdelta_weight held;       /* what was in use at the peak of the batch */
     uint32_t is_resync_wanted;    /* atomic: PD_WANTED: the next batch is full and opens an epoch */
 } pd_heap_export;
 
@@ -116,23 +113,16 @@ typedef struct pd_batch_writer {
     uint64_t run;        /* which profile that is */
 } pd_batch_writer;
 
-/* The mappings as of the last reading of them, for a recovery: one block of pages.
+/* The mappings as of the last reading of them, for a recovery: one block of pages with the tables of pd_places.
  *
- *     pd_heap_maps | at[len] | text[text_len] */
-typedef struct pd_heap_map {
-    uint64_t start, limit, file_offset;
-    uint64_t name_off, build_id_off; /* in text */
-    uint32_t name_len, build_id_len;
-    uint32_t born, gone; /* eras, as in a pd_place_span */
-} pd_heap_map;
-
+ *     pd_heap_maps | maps[len] | pd_place_span [spans_len] | text[text_len] */
 typedef struct pd_heap_maps {
     uint64_t check; /* of what follows */
     uint64_t size;  /* of all of it */
-    uint64_t len, text_len;
+    uint64_t len, spans_len, text_len;
     uint32_t era;
-    uint32_t main; /* in `at`, or PD_MAP_NONE */
-    pd_heap_map at[];
+    uint32_t main; /* in `maps`, or PD_MAP_NONE */
+    pd_map maps[];
 } pd_heap_maps;
 
 /* No time of the caller is later: there are 18 minutes of nanoseconds for batches that end later than others. */
@@ -148,8 +138,8 @@ static inline uint64_t pd_heap_maps_check(const pd_heap_maps *maps, uint64_t siz
 
 /* The format of the tables: a recovery reads no others. */
 #define PD_HEAP_LAYOUT                                                                             \
-    ((UINT64_C(2) << 56) + ((uint64_t)sizeof(pprofdelta_heap) << 32) + (sizeof(pd_site) << 16) +   \
-     (sizeof(pd_entry) << 8) + sizeof(pd_trace) + sizeof(pd_heap_note))
+    ((UINT64_C(3) << 56) + ((uint64_t)sizeof(pprofdelta_heap) << 32) + (sizeof(pd_site) << 16) +   \
+     (sizeof(pd_entry) << 8) + sizeof(pd_trace) + sizeof(pd_heap_note) + sizeof(pd_map))
 
 struct pprofdelta_heap {
     uint64_t layout; /* PD_HEAP_LAYOUT once the tracker is complete */
@@ -274,7 +264,7 @@ void pd_export_hold_peak(pprofdelta_heap *heap);
 /* Has the batch another peak than the last one that was committed? */
 static inline bool pd_export_has_new_peak(const pprofdelta_heap *heap)
 {
-    return heap->sites.held_peak != heap->export.sent_peak;
+    return heap->sites.held_peak != heap->export.now.sent_peak;
 }
 
 /* batch.c. If init fails, nothing is held. */
