@@ -43,14 +43,13 @@ uint64_t pd_inflate_announced(pd_bytes file)
     return decoder->announced ? decoder->announced(file) : file.len;
 }
 
-/* PPROFDELTA_E_LIMIT: the input inflates to too much, or says so. */
-static pprofdelta_status too_large(const pd_mem *mem, bool says_so, size_t offset,
-                                   pprofdelta_error *err)
+/* The input inflates to too much, or says so. */
+static pprofdelta_status too_large(const pd_source *s, bool says_so, pprofdelta_error *err)
 {
-    const char *does = says_so ? "says that it inflates" : "inflates";
-    pd_fail(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_INFLATE, NULL, PPROFDELTA_NOWHERE, offset,
-            "the input %s to more bytes than %s", does, pd_mem_who_allows(mem));
-    return pd_because(err, pd_mem_reason(mem), PPROFDELTA_E_LIMIT);
+    return pd_mem_refuse(s->mem, PPROFDELTA_STAGE_INFLATE, s->member_off,
+                         says_so ? "the input says that it inflates to more bytes"
+                                 : "the input inflates to more bytes",
+                         err);
 }
 
 /* ---- the careful way ----------------------------------------------------------------------- */
@@ -107,8 +106,7 @@ static pprofdelta_status inflate_some(pd_source *s, size_t room, pprofdelta_erro
         room -= made;
         s->is_too_much = !status && (s->base + w->len) % STEP == 0 && is_too_much(s);
         if (s->is_too_much)
-            status = too_large(s->mem, pd_inflate_announced(s->file) > s->mem->limit, s->member_off,
-                               err);
+            status = too_large(s, pd_inflate_announced(s->file) > s->mem->limit, err);
     }
     return status;
 }
@@ -136,7 +134,7 @@ static pprofdelta_status grow(pd_source *s, pprofdelta_error *err)
     if (most > PTRDIFF_MAX)
         most = PTRDIFF_MAX;
     if (says_so || w->cap >= most)
-        return too_large(s->mem, says_so, s->member_off, err);
+        return too_large(s, says_so, err);
     return pd_mem_grow(s->mem, &w->ptr, &w->cap, (size_t)(need < most ? need : most), 1, err);
 }
 

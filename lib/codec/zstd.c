@@ -85,11 +85,8 @@ static pprofdelta_status hold(pd_source *s, uint64_t need, pprofdelta_error *err
     if (need <= s->zstd_held)
         return PPROFDELTA_OK;
     if (need - s->zstd_held > pd_mem_left(mem))
-        return pd_because(err, pd_mem_reason(mem),
-                          pd_fail(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_INFLATE, NULL,
-                                  PPROFDELTA_NOWHERE, s->pos,
-                                  "the window of the zstd frame takes more memory than %s",
-                                  pd_mem_who_allows(mem)));
+        return pd_mem_refuse(mem, PPROFDELTA_STAGE_INFLATE, s->pos,
+                             "the window of the zstd frame takes more memory", err);
     mem->used += need - s->zstd_held;
     mem->peak = mem->peak > mem->used ? mem->peak : mem->used;
     s->zstd_held = need;

@@ -9,7 +9,6 @@
  *
  * Each batch ends later than every batch and attempt before it, whatever the clock says. So the
  * beginning of a batch shows which attempt at the batch before it was committed. */
-#include "heap/ages.h"
 #include "heap/heap.h"
 #include "base/option_checks.h"
 
@@ -316,7 +315,7 @@ static void settle_window(pd_sites *sites)
     uint32_t number;
     while ((number = pop_changed(sites))) {
         pd_site *site = pd_site_at(sites, number);
-        pd_move_sums(sites, &site->changed[sending], &site->base);
+        pd_move(sites, &site->changed[sending], &site->base, PD_HEAP_SUMS);
         pd_ages_settle(sites, site);
     }
 }
@@ -333,8 +332,8 @@ static void merge(pprofdelta_heap *heap)
     sites->window--;
     unsigned sending = pd_sites_sending(sites);
     for (size_t i = 1; (number = pop_changed(sites)); i++) {
-        pd_move_sums(sites, &pd_site_at(sites, number)->changed[sending],
-                     pd_site_changed(sites, number));
+        pd_move(sites, &pd_site_at(sites, number)->changed[sending], pd_site_changed(sites, number),
+                PD_HEAP_SUMS);
         pd_ages_merge(sites, number);
         if (i % AT_ONCE == 0 && !pd_heap_rest(heap))
             return;

@@ -51,7 +51,7 @@ typedef struct pd_entry {
 
 typedef struct pd_deferral {
     uint32_t first, last; /* oldest and newest */
-    uint32_t len, max;
+    uint32_t len;
     uint32_t is_completing; /* atomic */
 } pd_deferral;
 
@@ -216,30 +216,7 @@ PD_ASK static inline bool pd_heap_rest(pprofdelta_heap *heap)
 PD_ASK pprofdelta_status pd_export_enter(pprofdelta_heap *heap, pprofdelta_error *err);
 pprofdelta_status pd_refuse_lost(pprofdelta_error *err);
 
-/* track.c, with the lock held. */
-
-/* Makes an entry, in the index and the filter. It holds its site and is not counted yet. Returns 0
- * if there is no room; the drop is counted. An older entry with the same pointer ends. */
-uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
-                       pd_entry_state state);
-
-/* Can the event be counted: has it its arrays, a weight that is not below 0, and do all sums stay within 64
- * bits? If not, it counts as refused. */
-bool pd_event_admit(pprofdelta_heap *heap, const pprofdelta_heap_event *event);
-
-/* Counts an entry that was deferred, as the event has it now. Returns false if there is no room: it has
- * ended. */
-bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_heap_event *event,
-                       pd_key key);
-
-/* Counts it as alive. */
-void pd_entry_count(pprofdelta_heap *heap, uint32_t number);
-
-/* Ends an entry in any state, with its pieces. If it was counted, its end is counted; if it was deferred, it counts
- * as cancelled. */
-void pd_entry_end(pprofdelta_heap *heap, uint32_t number);
-
-/* After a batch was abandoned: what was counted while it was under way was born in the window that
+/* track.c. After a batch was abandoned: what was counted while it was under way was born in the window that
  * goes on. Takes the lock, some entries at a time. */
 void pd_entries_rejoin(pprofdelta_heap *heap);
 
@@ -247,10 +224,7 @@ void pd_entries_rejoin(pprofdelta_heap *heap);
  * caller's. */
 void pd_entries_clear_filter(pprofdelta_heap *heap);
 
-/* defer.c, with the lock held: removes the entry from the queue. */
-void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number);
-
-/* Notes that as much is in use now as at the latest peak. */
+/* ... with the lock held: notes that as much is in use now as at the latest peak. */
 void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos);
 
 /* batch.c: the state before the first batch. id 0: pd_export_make_id makes a random one. */

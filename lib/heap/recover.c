@@ -22,7 +22,6 @@
  *
  * The new tracker has the sites with their sums and no entries. */
 #include "base/option_checks.h"
-#include "heap/ages.h"
 #include "heap/heap.h"
 
 #include <inttypes.h>

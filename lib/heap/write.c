@@ -1,5 +1,4 @@
 /* Writes a batch as a profile: sites become samples, addresses become locations. */
-#include "heap/ages.h"
 #include "heap/heap.h"
 #include "profile/stamp.h"
 

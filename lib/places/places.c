@@ -229,11 +229,12 @@ static uint32_t names_of(const pd_places *p, uint32_t map)
 
 static uint32_t write_mapping(pd_places *p, pd_model *out, uint32_t map)
 {
-    pd_place_map *known = &p->known_maps[map];
-    if (known->round == p->round)
-        return known->out;
-    const pd_map *m = &p->maps.maps[map];
     uint64_t word = map;
+    const pd_key key = pd_key_of_words(&word, 1, 0);
+    uint32_t known = pd_model_find_mapping(out, key);
+    if (known)
+        return known;
+    const pd_map *m = &p->maps.maps[map];
     pd_model_mapping mapping = {
         .start = m->start,
         .limit = m->limit,
@@ -242,8 +243,7 @@ static uint32_t write_mapping(pd_places *p, pd_model *out, uint32_t map)
         .build_id = pd_model_string(out, pd_maps_build_id(&p->maps, map)),
         .has = names_of(p, map),
     };
-    known->round = p->round;
-    return known->out = pd_model_add_mapping(out, pd_key_of_words(&word, 1, 0), &mapping);
+    return pd_model_add_mapping(out, key, &mapping);
 }
 
 void pd_places_write_main(pd_places *p, pd_model *out)
