@@ -62,3 +62,12 @@ pprofdelta_status pd_options_check_output(pprofdelta_compression compression, in
             return pd_refuse(err, "options.resource has a key that is empty");
     return PPROFDELTA_OK;
 }
+
+pprofdelta_status pd_options_check_types(const void *types, size_t len, pprofdelta_error *err)
+{
+    if (!types || !len)
+        return pd_refuse(err, "options.types is empty");
+    if (len > PPROFDELTA_MAX_TYPES)
+        return pd_refuse(err, "options.types has more than PPROFDELTA_MAX_TYPES");
+    return PPROFDELTA_OK;
+}

@@ -22,4 +22,7 @@ pprofdelta_status pd_options_check_output(pprofdelta_compression compression, in
                                           const pprofdelta_attribute *resource, size_t len,
                                           pprofdelta_error *err);
 
+/* options.types and options.types_len. */
+pprofdelta_status pd_options_check_types(const void *types, size_t len, pprofdelta_error *err);
+
 #endif

@@ -8,11 +8,7 @@ pprofdelta_status pd_outline_check(const pprofdelta_builder_options *o, pprofdel
 {
     PD_TRY(pd_options_check_output(o->compression, o->level, o->format, o->resource,
                                    o->resource_len, err));
-    if (!o->types || !o->types_len)
-        return pd_refuse(err, "options.types is empty");
-    return o->types_len > PPROFDELTA_MAX_TYPES
-               ? pd_refuse(err, "options.types has more than PPROFDELTA_MAX_TYPES")
-               : PPROFDELTA_OK;
+    return pd_options_check_types(o->types, o->types_len, err);
 }
 
 pprofdelta_status pd_outline_set(pd_outline *outline, pd_mem *mem,

@@ -229,12 +229,11 @@ static uint32_t names_of(const pd_places *p, uint32_t map)
 
 static uint32_t write_mapping(pd_places *p, pd_model *out, uint32_t map)
 {
-    uint64_t word = map;
-    const pd_key key = pd_key_of_words(&word, 1, 0);
-    uint32_t known = pd_model_find_mapping(out, key);
-    if (known)
-        return known;
+    pd_place_map *known = &p->known_maps[map];
+    if (known->round == p->round)
+        return known->out;
     const pd_map *m = &p->maps.maps[map];
+    uint64_t word = map;
     pd_model_mapping mapping = {
         .start = m->start,
         .limit = m->limit,
@@ -243,7 +242,8 @@ static uint32_t write_mapping(pd_places *p, pd_model *out, uint32_t map)
         .build_id = pd_model_string(out, pd_maps_build_id(&p->maps, map)),
         .has = names_of(p, map),
     };
-    return pd_model_add_mapping(out, key, &mapping);
+    known->round = p->round;
+    return known->out = pd_model_add_mapping(out, pd_key_of_words(&word, 1, 0), &mapping);
 }
 
 void pd_places_write_main(pd_places *p, pd_model *out)

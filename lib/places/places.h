@@ -50,6 +50,8 @@ typedef struct pd_place_span {
 /* What is known of a mapping. */
 typedef struct pd_place_map {
     uint32_t span;      /* its last span */
+    uint32_t out;       /* its id in the profile of this round */
+    uint64_t round;     /* as of a place */
     bool lacks_symbols; /* a place in it has no lines */
 } pd_place_map;
 
