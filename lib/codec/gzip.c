@@ -253,4 +253,4 @@ static pprofdelta_status inflate_some(pd_source *s, uint8_t *out, size_t room, s
     return status;
 }
 
-const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, end, announced, inflate_quick, NULL};
+const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, end, announced, inflate_quick};

@@ -27,7 +27,7 @@ static pprofdelta_status copy_plain(pd_source *s, uint8_t *out, size_t room, siz
     return PPROFDELTA_OK;
 }
 
-static const pd_decoder plain_decoder = {"plain", copy_plain, NULL, NULL, NULL, NULL},
+static const pd_decoder plain_decoder = {"plain", copy_plain, NULL, NULL, NULL},
                         *const decoders[] = {[PD_CONTAINER_PLAIN] = &plain_decoder,
                                              [PD_CONTAINER_GZIP] = &pd_gzip_decoder,
                                              [PD_CONTAINER_ZSTD] = &pd_zstd_decoder};
@@ -251,8 +251,8 @@ pprofdelta_status pd_source_head(pd_mem *mem, pd_bytes file, pd_head *head, ppro
     pprofdelta_error why;
     begin(&s, mem, file, 0);
     head->len = 0;
-    pprofdelta_status status = (s.decoder->head ? s.decoder->head : s.decoder->some)(
-        &s, head->bytes, sizeof head->bytes, &head->len, &why);
+    pprofdelta_status status =
+        s.decoder->some(&s, head->bytes, sizeof head->bytes, &head->len, &why);
     pd_source_rest(&s);
     head->is_good = !status || head->len;
     return status && status != PPROFDELTA_E_INFLATE ? pd_fail_as(err, &why) : PPROFDELTA_OK;

@@ -62,7 +62,6 @@ typedef struct pd_source {
     pd_buffer state; /* zlib's; kept */
     void *gzip;      /* libdeflate's decompressor; kept */
     /* zstd */
-    size_t frame_size;
     void *zstd;         /* ZSTD_DCtx; kept */
     uint64_t zstd_held; /* what it is counted as in mem */
 } pd_source;            /* zero it to begin. What is kept serves the next file, too */
@@ -142,9 +141,6 @@ typedef struct pd_decoder {
     /* The quick way, or NULL: inflates the file, if its content fits in the room of the window. Returns false for a
      * file that it refuses. */
     bool (*quick)(pd_source *source);
-    /* The same as `some` for the first bytes of a file that may be cut off, if that differs; or NULL. */
-    pprofdelta_status (*head)(pd_source *source, uint8_t *out, size_t room, size_t *made,
-                              pprofdelta_error *err);
 } pd_decoder;
 
 extern const pd_decoder pd_gzip_decoder, pd_zstd_decoder; /* gzip.c and zstd.c */

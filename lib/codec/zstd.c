@@ -1,11 +1,9 @@
-/* zstd (RFC 8878): frames one behind the other, some of them to be skipped, and nothing else.
- *
- * The library measures a frame by its block headers alone before it is inflated, so a file that is cut
- * off is told from one that is damaged. It checks a frame's checksum itself.
+/* zstd (RFC 8878): frames one behind the other, some of them to be skipped, and nothing else. The library checks a
+ * frame's checksum itself.
  *
  * libzstd has two decoders, and they accept different damaged frames without a checksum. Frames are
  * always inflated by the streaming one. ZSTD_decompressStream uses the other one if it gets a whole frame
- * and room for all of its content at once; therefore the last byte of a frame is given to it separately.
+ * and room for all of its content at once; therefore the first byte of a frame is given to it separately.
  * It copies through a window of its own, as large as the frame says, which counts as memory of the
  * context. */
 #include "codec/source.h"
@@ -44,21 +42,6 @@ static uint64_t announced(pd_bytes file)
 {
     uint64_t content = content_of(file.ptr, file.len);
     return content > (uint64_t)file.len * MAX_RATIO ? 0 : content;
-}
-
-/* Measures the frame at in[pos]. */
-static pprofdelta_status measure(pd_bytes in, size_t pos, size_t *size, pprofdelta_error *err)
-{
-    *size = ZSTD_findFrameCompressedSize(in.ptr + pos, in.len - pos);
-    if (ZSTD_getErrorCode(*size) == ZSTD_error_srcSize_wrong)
-        return PD_REFUSE(err, in.len, "the file is cut off in a zstd frame");
-    if (ZSTD_isError(*size))
-        return refuse_frame(*size, pos, err);
-    uint64_t content = content_of(in.ptr + pos, *size);
-    if (content > (uint64_t)*size * MAX_RATIO)
-        return PD_REFUSE(err, pos, "the zstd frame is too short for the %llu bytes it announces",
-                         (unsigned long long)content);
-    return PPROFDELTA_OK;
 }
 
 /* ---- the window ---------------------------------------------------------------------------- */
@@ -132,9 +115,11 @@ static pprofdelta_status begin_frame(pd_source *s, pprofdelta_error *err)
         s->is_done = true;
         return PPROFDELTA_OK;
     }
-    PD_TRY(measure(s->file, s->pos, &s->frame_size, err));
-    uint64_t need = window_of(at, s->frame_size);
-    if (need && need < s->zstd_held && need != content_of(at, s->frame_size) + BLOCKS)
+    uint64_t content = content_of(at, left), need = window_of(at, left);
+    if (content > (uint64_t)left * MAX_RATIO)
+        return PD_REFUSE(err, s->pos, "the zstd frame is too short for the %llu bytes it announces",
+                         (unsigned long long)content);
+    if (need && need < s->zstd_held && need != content + BLOCKS)
         end(s); /* which damaged frames are accepted depends on the window, so it is not a larger one */
     PD_TRY(hold(s, need, err));
     if (!s->zstd)
@@ -149,26 +134,28 @@ static pprofdelta_status begin_frame(pd_source *s, pprofdelta_error *err)
 /* libzstd does not compare them if the last block is empty. */
 static bool holds_what_it_says(const pd_source *s)
 {
-    uint64_t content = ZSTD_getFrameContentSize(s->file.ptr + s->member_off, s->frame_size);
+    uint64_t content =
+        ZSTD_getFrameContentSize(s->file.ptr + s->member_off, s->file.len - s->member_off);
     return content >= ZSTD_CONTENTSIZE_ERROR || content == s->member_len;
 }
 
 /* Inflates a part of the frame. */
 static pprofdelta_status read_part(pd_source *s, ZSTD_outBuffer *to, pprofdelta_error *err)
 {
-    size_t end = s->member_off + s->frame_size, before = to->pos;
+    size_t before = to->pos;
     bool is_begun = s->pos > s->member_off;
-    ZSTD_inBuffer from = {s->file.ptr, is_begun ? end : end - 1, s->pos};
+    ZSTD_inBuffer from = {s->file.ptr, is_begun ? s->file.len : s->pos + 1, s->pos};
     size_t left = ZSTD_decompressStream(s->zstd, to, &from);
-    bool is_stuck = from.pos == s->pos && to->pos == before;
     s->pos = from.pos;
     s->member_len += to->pos - before;
     s->in_member = left != 0;
     if (ZSTD_isError(left))
         return refuse_frame(left, s->member_off, err);
-    if (left ? is_stuck : s->pos != end || !holds_what_it_says(s))
-        return refuse_frame((size_t)-ZSTD_error_corruption_detected, s->member_off, err);
-    return PPROFDELTA_OK;
+    if (left && s->pos == s->file.len && to->pos < to->size)
+        return PD_REFUSE(err, s->pos, "the file is cut off in a zstd frame");
+    return left || holds_what_it_says(s)
+               ? PPROFDELTA_OK
+               : refuse_frame((size_t)-ZSTD_error_corruption_detected, s->member_off, err);
 }
 
 static pprofdelta_status inflate_some(pd_source *s, uint8_t *out, size_t room, size_t *made,
@@ -183,26 +170,4 @@ static pprofdelta_status inflate_some(pd_source *s, uint8_t *out, size_t room, s
     return status;
 }
 
-/* A frame has to be whole before inflate_some takes it. */
-static pprofdelta_status inflate_head(pd_source *s, uint8_t *out, size_t room, size_t *made,
-                                      pprofdelta_error *err)
-{
-    ZSTD_inBuffer from = {s->file.ptr, s->file.len, 0};
-    ZSTD_outBuffer to = {.size = room};
-    to.dst = out;
-    size_t left = 0;
-    pprofdelta_status status = new_decompressor(s, err);
-    while (!status && from.pos < from.size && to.pos < to.size) {
-        if (!left) /* a frame begins */
-            status = hold(s, window_of(s->file.ptr + from.pos, s->file.len - from.pos), err);
-        if (!status)
-            left = ZSTD_decompressStream(s->zstd, &to, &from);
-        if (ZSTD_isError(left))
-            status = refuse_frame(left, 0, err);
-    }
-    *made = to.pos;
-    bool is_cut = !status && left && to.pos < to.size;
-    return is_cut ? PD_REFUSE(err, s->file.len, "the file is cut off in a zstd frame") : status;
-}
-
-const pd_decoder pd_zstd_decoder = {"zstd", inflate_some, end, announced, NULL, inflate_head};
+const pd_decoder pd_zstd_decoder = {"zstd", inflate_some, end, announced, NULL};
