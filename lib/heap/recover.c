@@ -20,7 +20,7 @@
  *     all sites, all cells                                      their numbers: those that are missing are counted
  *     the shares of the peak                                    their sum; if it is wrong, no site has any
  *
- * The new tracker has the sites with their sums and no entries. */
+ * The new tracker has the sites with their sums and numbers, and no entries. */
 #include "base/option_checks.h"
 #include "heap/heap.h"
 
@@ -32,10 +32,8 @@ typedef struct recovery {
     pprofdelta_heap dead; /* a copy of the root */
     pd_heap_note note;
     pprofdelta_heap *heap; /* the new one */
-    uint32_t *made; /* for each site of the dead one, its number in the new one; 0: left out */
-    size_t made_cap;
-    size_t size;        /* of all areas */
-    size_t traces_left; /* bytes of stacks and labels still to come, which do not overlap */
+    size_t size;           /* of all areas */
+    size_t traces_left;    /* bytes of stacks and labels still to come, which do not overlap */
     uint64_t lost_sites, lost_ages; /* left out */
     uint64_t in_flight;             /* sites whose sums were being written */
     pprofdelta_weight shares, sent; /* of the peak, of all sites */
@@ -248,9 +246,12 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
             continue;
         found++;
         end_settling(r, number, &site);
-        r->made[number] = pd_site_for(sites, &event, site.key);
-        if (r->made[number])
-            add_site(r, &site, r->made[number]);
+        bool has_room = true;
+        while (has_room && sites->pool.made + 1 < number) /* those before were left out */
+            has_room = pd_pool_take(&sites->pool) != 0;
+        uint32_t mine = has_room ? pd_site_for(sites, &event, site.key) : 0;
+        if (mine)
+            add_site(r, &site, mine);
         else
             status = PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_RECOVER, NULL,
                              "no memory for the sites");
@@ -264,7 +265,7 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
 static void add_cell(const recovery *r, const pd_ended *cell)
 {
     pd_sites *sites = &r->heap->sites;
-    const uint32_t number = r->made[cell->site];
+    const uint32_t number = cell->site;
     pprofdelta_weight base = cell->base;
     for (unsigned window = 0; window < 2; window++) {
         const pprofdelta_weight *changed = &cell->changed[window];
@@ -282,7 +283,7 @@ static void add_cell(const recovery *r, const pd_ended *cell)
 
 static pprofdelta_status read_ages(recovery *r, pprofdelta_error *err)
 {
-    const pd_sites *dead = &r->dead.sites;
+    const pd_sites *dead = &r->dead.sites, *sites = &r->heap->sites;
     uint64_t found = 0;
     for (uint32_t number = 1; number <= dead->ended.made; number++) {
         pd_ended cell;
@@ -291,7 +292,7 @@ static pprofdelta_status read_ages(recovery *r, pprofdelta_error *err)
             cell.site > dead->pool.made)
             continue;
         found++;
-        if (r->made[cell.site])
+        if (cell.site <= sites->pool.made && pd_site_at(sites, cell.site)->trace)
             add_cell(r, &cell);
     }
     return count_lost(&dead->ended, dead->ended_len, found, &r->lost_ages, err);
@@ -500,26 +501,17 @@ pprofdelta_status pprofdelta_heap_recover(const pprofdelta_heap_remains *remains
     recovery r = {.from = *remains};
     PD_TRY(read_root(&r, err));
     PD_TRY(make_tracker(&r, options, err));
-    pd_mem *mem = &r.heap->writer.mem;
-    size_t sites = (size_t)r.dead.sites.pool.made + 1;
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &r.made, &r.made_cap, sites, sizeof *r.made, err);
-    if (!status) {
-        memset(r.made, 0, sites * sizeof *r.made);
-        status = read_sites(&r, err);
-    }
+    pprofdelta_status status = read_sites(&r, err);
     if (!status)
         status = read_ages(&r, err);
     if (!status)
         status = read_maps(&r, err);
-    if (!status) {
-        set_eras(&r);
-        continue_windows(&r);
-    }
-    PD_RELEASE(mem, r.made);
-    if (status)
+    if (status) {
         pprofdelta_heap_free(r.heap);
-    else
-        *out = r.heap;
-    return status;
+        return status;
+    }
+    set_eras(&r);
+    continue_windows(&r);
+    *out = r.heap;
+    return PPROFDELTA_OK;
 }
