@@ -415,20 +415,21 @@ int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr)
     return number != 0;
 }
 
-/* The life of the entry, above its number. It shows a second call for the same block, whose number may
- * be unused by then or belong to another allocation. */
-static uint64_t hold(const pd_entry *entry, uint32_t number)
+/* The life of the entry, above its number: by then the number may be unused or belong to another
+ * allocation. */
+static uint64_t id_of(const pd_entry *entry, uint32_t number)
 {
     return (uint64_t)entry->life << 32 | number;
 }
 
-static uint32_t held(const pprofdelta_heap *heap, const pprofdelta_heap_realloc *r)
+/* The number of the entry with this id if it is in this state; else 0. */
+static uint32_t entry_with(const pprofdelta_heap *heap, uint64_t id, pd_entry_state state)
 {
-    uint32_t number = (uint32_t)r->held;
+    uint32_t number = (uint32_t)id;
     if (!number || number > heap->entries.made)
         return 0;
     const pd_entry *entry = pd_entry_at(heap, number);
-    return entry->state == PD_ENTRY_HELD && hold(entry, number) == r->held ? number : 0;
+    return entry->state == state && id_of(entry, number) == id ? number : 0;
 }
 
 int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
@@ -442,7 +443,7 @@ int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
     if (was) {
         entry->state = PD_ENTRY_HELD;
         index_remove(heap, number);
-        r->held = hold(entry, number);
+        r->held = id_of(entry, number);
         r->bytes = weight_of(heap, number).bytes;
     } else if (entry) {
         end_entry(heap, number);
@@ -458,7 +459,7 @@ void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc 
 {
     if (!pd_heap_enter(heap))
         return;
-    uint32_t number = held(heap, r);
+    uint32_t number = entry_with(heap, r->held, PD_ENTRY_HELD);
     if (number && !ptr) {
         end_entry(heap, number);
     } else if (number) {
@@ -482,29 +483,25 @@ int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
     if (!event || !event->ptr)
         return PPROFDELTA_HEAP_DROPPED;
     pd_key key = pd_site_key(&heap->sites, event);
-    pd_deferral *queue = &heap->deferral;
     int answer = PPROFDELTA_HEAP_DROPPED;
     if (!pd_heap_enter(heap))
         return answer;
-    if (!admit(heap, event)) {
-        answer = PPROFDELTA_HEAP_DROPPED;
-    } else if (queue->len >= heap->options.max_deferred) {
-        heap->stats.dropped_deferred++;
-    } else {
-        uint32_t number = make_entry(heap, event, key, PD_ENTRY_DEFERRED);
-        if (number) {
-            add_deferred(heap, number);
-            answer = queue->len > heap->options.max_deferred / 2 ? PPROFDELTA_HEAP_COMPLETE_SOON
-                                                                 : PPROFDELTA_HEAP_DEFERRED;
-        }
+    const uint32_t *len = &heap->deferral.len, max = heap->options.max_deferred;
+    const bool is_sound = admit(heap, event), is_full = *len >= max;
+    heap->stats.dropped_deferred += is_sound && is_full;
+    uint32_t number = is_sound && !is_full ? make_entry(heap, event, key, PD_ENTRY_DEFERRED) : 0;
+    if (number) {
+        add_deferred(heap, number);
+        answer = *len > max / 2 ? PPROFDELTA_HEAP_COMPLETE_SOON : PPROFDELTA_HEAP_DEFERRED;
     }
     pd_heap_leave(heap);
     return answer;
 }
 
-/* An allocation that is being completed: its entry, the life of the entry, and its site. */
+/* An allocation that is being completed: the id of its entry, and its site. */
 typedef struct completing {
-    uint32_t number, life, site;
+    uint64_t id;
+    uint32_t site;
     pprofdelta_heap_event event;
 } completing;
 
@@ -514,20 +511,20 @@ static bool take_oldest(pprofdelta_heap *heap, completing *c)
 {
     if (!pd_heap_enter(heap))
         return false;
-    c->number = heap->deferral.first;
-    if (c->number) {
-        remove_deferred(heap, c->number);
-        pd_entry *entry = pd_entry_at(heap, c->number);
-        entry->state = PD_ENTRY_COMPLETING;
-        c->life = entry->life;
-        c->site = entry->site;
-        c->event = (pprofdelta_heap_event){.ptr = entry->ptr, .weight = entry->weight};
+    uint32_t number = heap->deferral.first;
+    if (number) {
+        remove_deferred(heap, number);
+        pd_entry *entry = pd_entry_at(heap, number);
         pd_site *site = pd_site_at(&heap->sites, entry->site);
+        entry->state = PD_ENTRY_COMPLETING;
         site->holders++;
+        *c = (completing){.id = id_of(entry, number),
+                          .site = entry->site,
+                          .event = {.ptr = entry->ptr, .weight = entry->weight}};
         pd_trace_show(site->trace, &c->event);
     }
     pd_heap_leave(heap);
-    return c->number != 0;
+    return number != 0;
 }
 
 /* Counts the completed allocation, if it has not ended meanwhile. */
@@ -537,12 +534,11 @@ static bool count_completed(pprofdelta_heap *heap, const completing *c, bool is_
     pd_key key = pd_site_key(&heap->sites, &c->event);
     if (!pd_heap_enter(heap))
         return false;
-    const pd_entry *entry = pd_entry_at(heap, c->number);
-    bool is_there = entry->state == PD_ENTRY_COMPLETING && entry->life == c->life;
-    if (is_there && is_wanted && c->event.ptr)
-        is_tracked = complete_entry(heap, c->number, &c->event, key);
-    else if (is_there)
-        end_entry(heap, c->number);
+    uint32_t number = entry_with(heap, c->id, PD_ENTRY_COMPLETING);
+    if (number && is_wanted && c->event.ptr)
+        is_tracked = complete_entry(heap, number, &c->event, key);
+    else if (number)
+        end_entry(heap, number);
     heap->stats.completed += is_tracked;
     pd_site_at(&heap->sites, c->site)->holders--;
     pd_heap_leave(heap);
