@@ -2,34 +2,9 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
-
-#if defined(__linux__)
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static void sleep_while(const uint32_t *word, uint32_t value)
-{
-    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL);
-}
-
-static void wake_one(const uint32_t *word)
-{
-    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1);
-}
-#else
-static void sleep_while(const uint32_t *word, uint32_t value)
-{
-    (void)word, (void)value;
-    sched_yield();
-}
-
-static void wake_one(const uint32_t *word)
-{
-    (void)word;
-}
-#endif
 
 enum { SPINS = 100, REST = 32, REST_FOR_SLEEPERS = 2000 };
 
@@ -51,14 +26,14 @@ void pd_lock_wait(pd_lock *lock)
     }
     int kept = errno;
     while (__atomic_exchange_n(&lock->state, 2, __ATOMIC_ACQUIRE))
-        sleep_while(&lock->state, 2);
+        syscall(SYS_futex, &lock->state, FUTEX_WAIT_PRIVATE, 2, NULL);
     errno = kept;
 }
 
 void pd_lock_wake(pd_lock *lock)
 {
     int kept = errno;
-    wake_one(&lock->state);
+    syscall(SYS_futex, &lock->state, FUTEX_WAKE_PRIVATE, 1);
     errno = kept;
 }
 

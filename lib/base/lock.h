@@ -2,8 +2,7 @@
  *
  * It never allocates, keeps errno, is free when it is all zeros, and can be reset in the child of a
  * fork. Most locks are held for less than a microsecond, so waiting begins with a short spin. After
- * that the thread waits in the kernel (futex) or, where there is no futex, yields. It has no owner. A
- * thread that may have interrupted the holder, and so must not wait, calls pd_lock_try.
+ * that the thread waits in the kernel (futex). It has no owner. A thread that may have interrupted the holder, and so must not wait, calls pd_lock_try.
  *
  *     0 free    1 held    2 held, and threads may wait in the kernel */
 #ifndef PD_BASE_LOCK_H

@@ -22,18 +22,19 @@ void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t li
                     .limit = limit < PD_MEM_MOST ? limit : PD_MEM_MOST};
 }
 
-const char *pd_mem_who_allows(const pd_mem *mem)
+pprofdelta_status pd_mem_refuse(const pd_mem *mem, pprofdelta_stage stage, uint64_t offset,
+                                const char *what, pprofdelta_error *err)
 {
-    return mem->limit < PD_MEM_MOST   ? "max_memory allows"
-           : PD_MEM_MOST > UINT32_MAX ? "a 64-bit process has room for"
-                                      : "a 32-bit process has room for";
-}
-
-pprofdelta_reason pd_mem_reason(const pd_mem *mem)
-{
-    return mem->limit < PD_MEM_MOST   ? PPROFDELTA_REASON_MAX_MEMORY
-           : PD_MEM_MOST > UINT32_MAX ? PPROFDELTA_REASON_NONE
-                                      : PPROFDELTA_REASON_ADDRESS_SPACE;
+    static const struct {
+        const char *who;
+        pprofdelta_reason reason;
+    } all[] = {{"max_memory allows", PPROFDELTA_REASON_MAX_MEMORY},
+               {"a 64-bit process has room for", PPROFDELTA_REASON_NONE},
+               {"a 32-bit process has room for", PPROFDELTA_REASON_ADDRESS_SPACE}};
+    const int at = mem->limit < PD_MEM_MOST ? 0 : PD_MEM_MOST > UINT32_MAX ? 1 : 2;
+    return pd_because(err, all[at].reason,
+                      pd_fail(err, PPROFDELTA_E_LIMIT, stage, NULL, PPROFDELTA_NOWHERE, offset,
+                              "%s than %s", what, all[at].who));
 }
 
 pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
@@ -45,9 +46,8 @@ pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t nee
         return PPROFDELTA_OK;
     bool is_possible = !__builtin_mul_overflow(need, size, &bytes) && bytes <= PTRDIFF_MAX;
     if (!is_possible || bytes - held > pd_mem_left(mem))
-        return pd_because(err, pd_mem_reason(mem),
-                          PD_FAIL(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_MEMORY, NULL,
-                                  "this takes more memory than %s", pd_mem_who_allows(mem)));
+        return pd_mem_refuse(mem, PPROFDELTA_STAGE_MEMORY, PPROFDELTA_NOWHERE,
+                             "this takes more memory", err);
     /* ptr points at the caller's typed pointer: copied, not cast, because of the aliasing rules. */
     void *old;
     memcpy(&old, ptr, sizeof old);

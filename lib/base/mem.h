@@ -71,11 +71,9 @@ static inline uint64_t pd_mem_left(const pd_mem *mem)
     return mem->limit - mem->used;
 }
 
-/* Names the limit for the end of a message: "more memory than ...". */
-const char *pd_mem_who_allows(const pd_mem *mem);
-
-/* The reason of such an error. */
-pprofdelta_reason pd_mem_reason(const pd_mem *mem);
+/* Fails with E_LIMIT: "<what> than max_memory allows", or what the process has room for. */
+pprofdelta_status pd_mem_refuse(const pd_mem *mem, pprofdelta_stage stage, uint64_t offset,
+                                const char *what, pprofdelta_error *err);
 
 /* The product, or SIZE_MAX, which is more than every limit. */
 static inline size_t pd_mem_times(size_t a, size_t b)

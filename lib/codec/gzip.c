@@ -8,7 +8,7 @@
  * Header and trailer are read here, for both ways. Only the deflate data is left to a library: to zlib,
  * which stops at the byte that is wrong and has words for it, or to libdeflate, which is twice as fast
  * and knows only "bad data". */
-#include "codec/inflate.h"
+#include "codec/source.h"
 
 #include <libdeflate.h>
 #include <zlib.h>
@@ -16,82 +16,76 @@
 enum { HEADER_LEN = 10, TRAILER_LEN = 8, METHOD_DEFLATE = 8 };
 enum { FHCRC = 0x02, FEXTRA = 0x04, FNAME = 0x08, FCOMMENT = 0x10, FRESERVED = 0xe0 };
 
-/* Bytes of a gzip file, and how far they are read. */
-typedef struct reading {
-    const uint8_t *in;
-    size_t len, pos;
-} reading;
-
 /* A little endian number of up to four bytes. */
 static uint32_t load(const uint8_t *p, size_t len)
 {
     return (uint32_t)pd_little_endian(p, len);
 }
 
-static pprofdelta_status cut_off(const reading *src, const char *where, pprofdelta_error *err)
+static pprofdelta_status cut_off(const pd_source *s, const char *where, pprofdelta_error *err)
 {
-    return PD_REFUSE(err, src->len, "the file is cut off in the %s", where);
+    return PD_REFUSE(err, s->file.len, "the file is cut off in the %s", where);
 }
 
-static bool skip(reading *src, size_t n)
+static bool skip(pd_source *s, size_t n)
 {
-    if (n > src->len - src->pos)
+    if (n > s->file.len - s->pos)
         return false;
-    src->pos += n;
+    s->pos += n;
     return true;
 }
 
-static bool skip_extra(reading *src)
+static bool skip_extra(pd_source *s)
 {
-    size_t at = src->pos;
-    return skip(src, 2) && skip(src, load(src->in + at, 2));
+    size_t at = s->pos;
+    return skip(s, 2) && skip(s, load(s->file.ptr + at, 2));
 }
 
-static bool skip_string(reading *src)
+static bool skip_string(pd_source *s)
 {
-    const uint8_t *from = src->in + src->pos;
-    const uint8_t *end = memchr(from, 0, src->len - src->pos);
-    return end && skip(src, (size_t)(end - from) + 1);
+    const uint8_t *from = s->file.ptr + s->pos;
+    const uint8_t *end = memchr(from, 0, s->file.len - s->pos);
+    return end && skip(s, (size_t)(end - from) + 1);
 }
 
-static pprofdelta_status read_header_crc(reading *src, size_t start, pprofdelta_error *err)
+static pprofdelta_status read_header_crc(pd_source *s, size_t start, pprofdelta_error *err)
 {
-    size_t at = src->pos;
-    if (!skip(src, 2))
-        return cut_off(src, "gzip header", err);
-    unsigned want = load(src->in + at, 2);
-    unsigned got = libdeflate_crc32(0, src->in + start, at - start) & 0xffff;
+    size_t at = s->pos;
+    if (!skip(s, 2))
+        return cut_off(s, "gzip header", err);
+    unsigned want = load(s->file.ptr + at, 2);
+    unsigned got = libdeflate_crc32(0, s->file.ptr + start, at - start) & 0xffff;
     if (got != want)
         return PD_REFUSE(err, at, "the gzip header has the CRC-16 %04x and says %04x", got, want);
     return PPROFDELTA_OK;
 }
 
 /* Reads the header of a member, whose two magic bytes are known. */
-static pprofdelta_status read_header(reading *src, pprofdelta_error *err)
+static pprofdelta_status read_header(pd_source *s, pprofdelta_error *err)
 {
-    size_t start = src->pos;
-    if (!skip(src, HEADER_LEN))
-        return cut_off(src, "gzip header", err);
-    unsigned method = src->in[start + 2], flags = src->in[start + 3];
+    size_t start = s->pos;
+    if (!skip(s, HEADER_LEN))
+        return cut_off(s, "gzip header", err);
+    unsigned method = s->file.ptr[start + 2], flags = s->file.ptr[start + 3];
     if (method != METHOD_DEFLATE)
         return PD_REFUSE(err, start + 2, "the gzip method is %u and not 8, deflate", method);
     if (flags & FRESERVED)
         return PD_REFUSE(err, start + 3, "reserved gzip flags are set: 0x%02x", flags & FRESERVED);
 
-    if ((flags & FEXTRA && !skip_extra(src)) || (flags & FNAME && !skip_string(src)) ||
-        (flags & FCOMMENT && !skip_string(src)))
-        return cut_off(src, "gzip header", err);
-    return flags & FHCRC ? read_header_crc(src, start, err) : PPROFDELTA_OK;
+    if ((flags & FEXTRA && !skip_extra(s)) || (flags & FNAME && !skip_string(s)) ||
+        (flags & FCOMMENT && !skip_string(s)))
+        return cut_off(s, "gzip header", err);
+    return flags & FHCRC ? read_header_crc(s, start, err) : PPROFDELTA_OK;
 }
 
 /* Reads the trailer of a member whose content has the CRC-32 `got` and this length. */
-static pprofdelta_status read_trailer(reading *src, uint32_t got, uint64_t len,
+static pprofdelta_status read_trailer(pd_source *s, uint32_t got, uint64_t len,
                                       pprofdelta_error *err)
 {
-    size_t at = src->pos;
-    if (!skip(src, TRAILER_LEN))
-        return cut_off(src, "gzip trailer", err);
-    unsigned crc = load(src->in + at, 4), size = load(src->in + at + 4, 4);
+    size_t at = s->pos;
+    if (!skip(s, TRAILER_LEN))
+        return cut_off(s, "gzip trailer", err);
+    unsigned crc = load(s->file.ptr + at, 4), size = load(s->file.ptr + at + 4, 4);
     if (got != crc)
         return PD_REFUSE(err, at, "the content has the CRC-32 %08x and the gzip trailer says %08x",
                          got, crc);
@@ -111,45 +105,48 @@ static uint64_t announced(pd_bytes file)
 
 /* ---- the quick way ------------------------------------------------------------------------- */
 
-/* Inflates the next member into the room behind into->len. */
-static bool inflate_member(struct libdeflate_decompressor *gzip, reading *src, pd_buffer *into)
+/* Inflates the next member into the room of the window. */
+static bool inflate_member(pd_source *s)
 {
     size_t used = 0, made = 0;
-    uint8_t *out = into->ptr + into->len;
-    if (read_header(src, NULL) ||
-        libdeflate_deflate_decompress_ex(gzip, src->in + src->pos, src->len - src->pos, out,
-                                         into->cap - into->len, &used, &made) != LIBDEFLATE_SUCCESS)
+    pd_buffer *w = &s->window;
+    uint8_t *out = w->ptr + w->len;
+    if (read_header(s, NULL) ||
+        libdeflate_deflate_decompress_ex(s->gzip, s->file.ptr + s->pos, s->file.len - s->pos, out,
+                                         w->cap - w->len, &used, &made) != LIBDEFLATE_SUCCESS)
         return false;
-    src->pos += used;
-    into->len += made;
-    return !read_trailer(src, libdeflate_crc32(0, out, made), made, NULL);
+    s->pos += used;
+    w->len += made;
+    return !read_trailer(s, libdeflate_crc32(0, out, made), made, NULL);
 }
 
-static bool inflate_quick(pd_inflater *u, pd_buffer *into)
+static bool is_member_next(const pd_source *s)
 {
-    reading src = {u->in.ptr, u->in.len, 0};
-    if (!u->gzip)
-        u->gzip = libdeflate_alloc_decompressor();
-    bool is_good = u->gzip && into->cap;
-    into->len = 0;
-    while (is_good && src.pos < src.len)
-        is_good = pd_container_of(src.in + src.pos, src.len - src.pos) == PD_CONTAINER_GZIP &&
-                  inflate_member(u->gzip, &src, into);
+    return pd_container_of(s->file.ptr + s->pos, s->file.len - s->pos) == PD_CONTAINER_GZIP;
+}
+
+static bool inflate_quick(pd_source *s)
+{
+    if (!s->gzip)
+        s->gzip = libdeflate_alloc_decompressor();
+    bool is_good = s->gzip && s->window.cap;
+    while (is_good && s->pos < s->file.len)
+        is_good = is_member_next(s) && inflate_member(s);
     if (!is_good)
-        into->len = 0;
+        s->pos = s->window.len = 0;
     return is_good;
 }
 
-static void end(pd_inflater *u)
+static void end(pd_source *s)
 {
-    pd_buffer_release(u->mem, &u->state);
-    libdeflate_free_decompressor(u->gzip);
-    u->gzip = NULL;
+    pd_buffer_release(s->mem, &s->state);
+    libdeflate_free_decompressor(s->gzip);
+    s->gzip = NULL;
 }
 
-uint64_t pd_gzip_own(const pd_inflater *inflater)
+uint64_t pd_gzip_own(const pd_source *source)
 {
-    return inflater->gzip ? 11 << 10 : 0;
+    return source->gzip ? 11 << 10 : 0;
 }
 
 /* ---- the careful way ----------------------------------------------------------------------- */
@@ -180,85 +177,80 @@ static void release(void *opaque, void *ptr)
     (void)ptr;
 }
 
-static pprofdelta_status begin_member(pd_inflater *u, pprofdelta_error *err)
+static pprofdelta_status begin_member(pd_source *s, pprofdelta_error *err)
 {
     enum { RAW = -15 }; /* no header; a window of 2^15 bytes */
-    reading src = {u->in.ptr, u->in.len, u->pos};
-    PD_TRY(read_header(&src, err));
-    PD_TRY(pd_mem_reserve(u->mem, &u->state.ptr, &u->state.cap, sizeof(pd_zlib), 1, err));
-    pd_zlib *zlib = (void *)u->state.ptr;
+    PD_TRY(read_header(s, err));
+    PD_TRY(pd_mem_reserve(s->mem, &s->state.ptr, &s->state.cap, sizeof(pd_zlib), 1, err));
+    pd_zlib *zlib = (void *)s->state.ptr;
     zlib->used = 0;
     zlib->z = (z_stream){.zalloc = allocate, .zfree = release, .opaque = zlib};
     if (inflateInit2(&zlib->z, RAW) != Z_OK)
         return pd_no_memory(err, "a gzip decompressor");
-    u->pos = u->member_off = src.pos;
-    u->member_len = 0;
-    u->crc = 0;
-    u->in_member = true;
+    s->member_off = s->pos;
+    s->member_len = 0;
+    s->crc = 0;
+    s->in_member = true;
     return PPROFDELTA_OK;
 }
 
 /* After the deflate data: another member, or the end. */
-static pprofdelta_status end_member(pd_inflater *u, pprofdelta_error *err)
+static pprofdelta_status end_member(pd_source *s, pprofdelta_error *err)
 {
-    reading src = {u->in.ptr, u->in.len, u->pos};
-    PD_TRY(read_trailer(&src, u->crc, u->member_len, err));
-    u->pos = src.pos;
-    u->in_member = false;
-    if (pd_container_of(src.in + src.pos, src.len - src.pos) == PD_CONTAINER_GZIP)
-        return PPROFDELTA_OK;
-    if (src.pos < src.len)
-        return PD_REFUSE(err, src.pos, "bytes after the gzip trailer: %zu, the first 0x%02x",
-                         src.len - src.pos, src.in[src.pos]);
-    u->is_done = true;
+    PD_TRY(read_trailer(s, s->crc, s->member_len, err));
+    s->in_member = false;
+    s->is_done = !is_member_next(s);
+    if (s->is_done && s->pos < s->file.len)
+        return PD_REFUSE(err, s->pos, "bytes after the gzip trailer: %zu, the first 0x%02x",
+                         s->file.len - s->pos, s->file.ptr[s->pos]);
     return PPROFDELTA_OK;
 }
 
 /* Inflates a part of the member. */
-static pprofdelta_status read_part(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+static pprofdelta_status read_part(pd_source *s, uint8_t *out, size_t room, size_t *made,
                                    pprofdelta_error *err)
 {
     enum { MOST = 1 << 30 }; /* zlib counts in unsigned ints */
-    pd_zlib *zlib = (void *)u->state.ptr;
+    pd_zlib *zlib = (void *)s->state.ptr;
     z_stream *z = &zlib->z;
-    size_t left = u->in.len - u->pos;
-    z->next_in = (uint8_t *)(uintptr_t)(u->in.ptr + u->pos); /* zlib does not write there */
+    size_t left = s->file.len - s->pos;
+    z->next_in = (uint8_t *)(uintptr_t)(s->file.ptr + s->pos); /* zlib does not write there */
     z->avail_in = (uInt)(left < MOST ? left : MOST);
     z->next_out = out;
     z->avail_out = (uInt)(room < MOST ? room : MOST);
     int code = inflate(z, Z_NO_FLUSH);
     *made = (size_t)(z->next_out - out);
-    u->crc = libdeflate_crc32(u->crc, out, *made);
-    u->member_len += *made;
-    u->pos = (size_t)(z->next_in - u->in.ptr);
+    s->crc = libdeflate_crc32(s->crc, out, *made);
+    s->member_len += *made;
+    s->pos = (size_t)(z->next_in - s->file.ptr);
     switch (code) {
     case Z_OK:
         return PPROFDELTA_OK;
     case Z_STREAM_END:
-        return end_member(u, err);
+        return end_member(s, err);
     case Z_BUF_ERROR: /* there is room, so input is missing */
-        return PD_REFUSE(err, u->in.len, "the file is cut off in the deflate data");
+        return PD_REFUSE(err, s->file.len, "the file is cut off in the deflate data");
     case Z_MEM_ERROR:
         return pd_no_memory(err, "a gzip decompressor");
     default: /* the last byte that zlib took shows the damage */
-        return PD_REFUSE(err, u->pos - (u->pos > u->member_off), "the deflate data is damaged: %s",
+        return PD_REFUSE(err, s->pos - (s->pos > s->member_off), "the deflate data is damaged: %s",
                          z->msg);
     }
 }
 
-static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+static pprofdelta_status inflate_some(pd_source *s, uint8_t *out, size_t room, size_t *made,
                                       pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && !u->is_done && *made < room) {
+    while (!status && !s->is_done && *made < room) {
         size_t some = 0;
-        if (!u->in_member)
-            status = begin_member(u, err);
+        if (!s->in_member)
+            status = begin_member(s, err);
         if (!status)
-            status = read_part(u, out + *made, room - *made, &some, err);
+            status = read_part(s, out + *made, room - *made, &some, err);
         *made += some;
     }
     return status;
 }
 
-const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, end, announced, inflate_quick, NULL};
+const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, end, announced, inflate_quick};

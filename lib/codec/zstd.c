@@ -1,14 +1,12 @@
-/* zstd (RFC 8878): frames one behind the other, some of them to be skipped, and nothing else.
- *
- * The library measures a frame by its block headers alone before it is inflated, so a file that is cut
- * off is told from one that is damaged. It checks a frame's checksum itself.
+/* zstd (RFC 8878): frames one behind the other, some of them to be skipped, and nothing else. The library checks a
+ * frame's checksum itself.
  *
  * libzstd has two decoders, and they accept different damaged frames without a checksum. Frames are
  * always inflated by the streaming one. ZSTD_decompressStream uses the other one if it gets a whole frame
- * and room for all of its content at once; therefore the last byte of a frame is given to it separately.
+ * and room for all of its content at once; therefore the first byte of a frame is given to it separately.
  * It copies through a window of its own, as large as the frame says, which counts as memory of the
  * context. */
-#include "codec/inflate.h"
+#include "codec/source.h"
 
 #include <zstd.h>
 #include <zstd_errors.h>
@@ -46,21 +44,6 @@ static uint64_t announced(pd_bytes file)
     return content > (uint64_t)file.len * MAX_RATIO ? 0 : content;
 }
 
-/* Measures the frame at in[pos]. */
-static pprofdelta_status measure(pd_bytes in, size_t pos, size_t *size, pprofdelta_error *err)
-{
-    *size = ZSTD_findFrameCompressedSize(in.ptr + pos, in.len - pos);
-    if (ZSTD_getErrorCode(*size) == ZSTD_error_srcSize_wrong)
-        return PD_REFUSE(err, in.len, "the file is cut off in a zstd frame");
-    if (ZSTD_isError(*size))
-        return refuse_frame(*size, pos, err);
-    uint64_t content = content_of(in.ptr + pos, *size);
-    if (content > (uint64_t)*size * MAX_RATIO)
-        return PD_REFUSE(err, pos, "the zstd frame is too short for the %llu bytes it announces",
-                         (unsigned long long)content);
-    return PPROFDELTA_OK;
-}
-
 /* ---- the window ---------------------------------------------------------------------------- */
 
 enum { BLOCKS = 2 * (128 << 10) + 4096 };
@@ -79,133 +62,112 @@ static uint64_t window_of(const uint8_t *frame, size_t size)
     return (is_all ? content : window) + BLOCKS;
 }
 
-static pprofdelta_status hold(pd_inflater *u, uint64_t need, pprofdelta_error *err)
+static pprofdelta_status hold(pd_source *s, uint64_t need, pprofdelta_error *err)
 {
-    pd_mem *mem = u->mem;
-    if (need <= u->zstd_held)
+    pd_mem *mem = s->mem;
+    if (need <= s->zstd_held)
         return PPROFDELTA_OK;
-    if (need - u->zstd_held > pd_mem_left(mem))
-        return pd_because(err, pd_mem_reason(mem),
-                          pd_fail(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_INFLATE, NULL,
-                                  PPROFDELTA_NOWHERE, u->pos,
-                                  "the window of the zstd frame takes more memory than %s",
-                                  pd_mem_who_allows(mem)));
-    mem->used += need - u->zstd_held;
+    if (need - s->zstd_held > pd_mem_left(mem))
+        return pd_mem_refuse(mem, PPROFDELTA_STAGE_INFLATE, s->pos,
+                             "the window of the zstd frame takes more memory", err);
+    mem->used += need - s->zstd_held;
     mem->peak = mem->peak > mem->used ? mem->peak : mem->used;
-    u->zstd_held = need;
+    s->zstd_held = need;
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status new_decompressor(pd_inflater *u, pprofdelta_error *err)
+static pprofdelta_status new_decompressor(pd_source *s, pprofdelta_error *err)
 {
     int most = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound; /* the limit rules */
-    u->zstd = ZSTD_createDCtx();
-    if (u->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax, most)))
+    s->zstd = ZSTD_createDCtx();
+    if (s->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, most)))
         return PPROFDELTA_OK;
     return pd_no_memory(err, "a zstd decompressor");
 }
 
-static void end(pd_inflater *u)
+static void end(pd_source *s)
 {
-    if (!u->zstd_held && !u->zstd)
+    if (!s->zstd_held && !s->zstd)
         return;
-    ZSTD_freeDCtx(u->zstd);
-    u->zstd = NULL;
-    u->mem->used -= u->zstd_held;
-    u->zstd_held = 0;
+    ZSTD_freeDCtx(s->zstd);
+    s->zstd = NULL;
+    s->mem->used -= s->zstd_held;
+    s->zstd_held = 0;
 }
 
-uint64_t pd_zstd_own(const pd_inflater *inflater)
+uint64_t pd_zstd_own(const pd_source *source)
 {
-    const uint64_t all = inflater->zstd ? ZSTD_sizeof_DCtx(inflater->zstd) : 0;
-    return all > inflater->zstd_held ? all - inflater->zstd_held : 0;
+    const uint64_t all = source->zstd ? ZSTD_sizeof_DCtx(source->zstd) : 0;
+    return all > source->zstd_held ? all - source->zstd_held : 0;
 }
 
 /* ---- frames -------------------------------------------------------------------------------- */
 
 /* Begins a frame, or finds the end. */
-static pprofdelta_status begin_frame(pd_inflater *u, pprofdelta_error *err)
+static pprofdelta_status begin_frame(pd_source *s, pprofdelta_error *err)
 {
-    const uint8_t *at = u->in.ptr + u->pos;
-    size_t left = u->in.len - u->pos;
-    if (u->pos && pd_container_of(at, left) != PD_CONTAINER_ZSTD) {
+    const uint8_t *at = s->file.ptr + s->pos;
+    size_t left = s->file.len - s->pos;
+    if (s->pos && pd_container_of(at, left) != PD_CONTAINER_ZSTD) {
         if (left)
-            return PD_REFUSE(err, u->pos, "bytes after the last zstd frame: %zu, the first 0x%02x",
+            return PD_REFUSE(err, s->pos, "bytes after the last zstd frame: %zu, the first 0x%02x",
                              left, *at);
-        u->is_done = true;
+        s->is_done = true;
         return PPROFDELTA_OK;
     }
-    PD_TRY(measure(u->in, u->pos, &u->frame_size, err));
-    uint64_t need = window_of(at, u->frame_size);
-    if (need && need < u->zstd_held && need != content_of(at, u->frame_size) + BLOCKS)
-        end(u); /* which damaged frames are accepted depends on the window, so it is not a larger one */
-    PD_TRY(hold(u, need, err));
-    if (!u->zstd)
-        PD_TRY(new_decompressor(u, err));
-    ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
-    u->member_off = u->pos;
-    u->member_len = 0;
-    u->in_member = true;
+    uint64_t content = content_of(at, left), need = window_of(at, left);
+    if (content > (uint64_t)left * MAX_RATIO)
+        return PD_REFUSE(err, s->pos, "the zstd frame is too short for the %llu bytes it announces",
+                         (unsigned long long)content);
+    if (need && need < s->zstd_held && need != content + BLOCKS)
+        end(s); /* which damaged frames are accepted depends on the window, so it is not a larger one */
+    PD_TRY(hold(s, need, err));
+    if (!s->zstd)
+        PD_TRY(new_decompressor(s, err));
+    ZSTD_DCtx_reset(s->zstd, ZSTD_reset_session_only);
+    s->member_off = s->pos;
+    s->member_len = 0;
+    s->in_member = true;
     return PPROFDELTA_OK;
 }
 
 /* libzstd does not compare them if the last block is empty. */
-static bool holds_what_it_says(const pd_inflater *u)
+static bool holds_what_it_says(const pd_source *s)
 {
-    uint64_t content = ZSTD_getFrameContentSize(u->in.ptr + u->member_off, u->frame_size);
-    return content >= ZSTD_CONTENTSIZE_ERROR || content == u->member_len;
+    uint64_t content =
+        ZSTD_getFrameContentSize(s->file.ptr + s->member_off, s->file.len - s->member_off);
+    return content >= ZSTD_CONTENTSIZE_ERROR || content == s->member_len;
 }
 
 /* Inflates a part of the frame. */
-static pprofdelta_status read_part(pd_inflater *u, ZSTD_outBuffer *to, pprofdelta_error *err)
+static pprofdelta_status read_part(pd_source *s, ZSTD_outBuffer *to, pprofdelta_error *err)
 {
-    size_t end = u->member_off + u->frame_size, before = to->pos;
-    bool is_begun = u->pos > u->member_off;
-    ZSTD_inBuffer from = {u->in.ptr, is_begun ? end : end - 1, u->pos};
-    size_t left = ZSTD_decompressStream(u->zstd, to, &from);
-    bool is_stuck = from.pos == u->pos && to->pos == before;
-    u->pos = from.pos;
-    u->member_len += to->pos - before;
-    u->in_member = left != 0;
+    size_t before = to->pos;
+    bool is_begun = s->pos > s->member_off;
+    ZSTD_inBuffer from = {s->file.ptr, is_begun ? s->file.len : s->pos + 1, s->pos};
+    size_t left = ZSTD_decompressStream(s->zstd, to, &from);
+    s->pos = from.pos;
+    s->member_len += to->pos - before;
+    s->in_member = left != 0;
     if (ZSTD_isError(left))
-        return refuse_frame(left, u->member_off, err);
-    if (left ? is_stuck : u->pos != end || !holds_what_it_says(u))
-        return refuse_frame((size_t)-ZSTD_error_corruption_detected, u->member_off, err);
-    return PPROFDELTA_OK;
+        return refuse_frame(left, s->member_off, err);
+    if (left && s->pos == s->file.len && to->pos < to->size)
+        return PD_REFUSE(err, s->pos, "the file is cut off in a zstd frame");
+    return left || holds_what_it_says(s)
+               ? PPROFDELTA_OK
+               : refuse_frame((size_t)-ZSTD_error_corruption_detected, s->member_off, err);
 }
 
-static pprofdelta_status inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+static pprofdelta_status inflate_some(pd_source *s, uint8_t *out, size_t room, size_t *made,
                                       pprofdelta_error *err)
 {
     ZSTD_outBuffer to = {.size = room};
     to.dst = out;
     pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && !u->is_done && to.pos < to.size)
-        status = u->in_member ? read_part(u, &to, err) : begin_frame(u, err);
+    while (!status && !s->is_done && to.pos < to.size)
+        status = s->in_member ? read_part(s, &to, err) : begin_frame(s, err);
     *made = to.pos;
     return status;
 }
 
-/* A frame has to be whole before inflate_some takes it. */
-static pprofdelta_status inflate_head(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
-                                      pprofdelta_error *err)
-{
-    ZSTD_inBuffer from = {u->in.ptr, u->in.len, 0};
-    ZSTD_outBuffer to = {.size = room};
-    to.dst = out;
-    size_t left = 0;
-    pprofdelta_status status = new_decompressor(u, err);
-    while (!status && from.pos < from.size && to.pos < to.size) {
-        if (!left) /* a frame begins */
-            status = hold(u, window_of(u->in.ptr + from.pos, u->in.len - from.pos), err);
-        if (!status)
-            left = ZSTD_decompressStream(u->zstd, &to, &from);
-        if (ZSTD_isError(left))
-            status = refuse_frame(left, 0, err);
-    }
-    *made = to.pos;
-    bool is_cut = !status && left && to.pos < to.size;
-    return is_cut ? PD_REFUSE(err, u->in.len, "the file is cut off in a zstd frame") : status;
-}
-
-const pd_decoder pd_zstd_decoder = {"zstd", inflate_some, end, announced, NULL, inflate_head};
+const pd_decoder pd_zstd_decoder = {"zstd", inflate_some, end, announced, NULL};

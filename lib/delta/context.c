@@ -148,7 +148,7 @@ static void release_work(pprofdelta *pd)
  * those of a profile, and a stream that inflates to too much does so again. */
 static bool may_fit(const pprofdelta *pd, pprofdelta_stage stage)
 {
-    bool is_too_much = pd->cur.source.inflater.is_too_much;
+    bool is_too_much = pd->cur.source.is_too_much;
     return stage == PPROFDELTA_STAGE_MEMORY || (stage == PPROFDELTA_STAGE_INFLATE && !is_too_much);
 }
 

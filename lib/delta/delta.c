@@ -20,8 +20,8 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_input *input, bool keeps_
     PD_TRY(pd_schema_match(&pd->spare_schema, input->names, types, &input->columns, err));
     size_t samples = pd->mem.is_tight ? 0 : input->tables.samples; /* of which many may be equal */
     pd_ledger_clear(&pd->spare, pd->spare_schema.counters);
-    if (samples)
-        PD_TRY(pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(samples), err));
+    if (samples) /* and a few are new in the next window */
+        PD_TRY(pd_ledger_reserve(&pd->spare, &pd->mem, samples + samples / 32 + 16, err));
     pd_sample_taker taker = {.ledger = &pd->spare};
     if (keeps_rows) {
         PD_TRY(pd_window_begin(&input->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
@@ -30,10 +30,12 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_input *input, bool keeps_
         taker = (pd_sample_taker){.window = &input->window};
     }
     PD_TRY(pd_input_samples(input, taker, err));
-    if (keeps_rows)
-        pd_window_commit(&input->window, PD_COMMIT_REPLACE);
-    else
+    if (!keeps_rows) {
         pd_ledger_settle(&pd->spare);
+        return PPROFDELTA_OK;
+    }
+    pd_window_settle(&input->window, PD_COMMIT_REPLACE);
+    pd_ledger_commit(&pd->spare);
     return PPROFDELTA_OK;
 }
 
@@ -181,7 +183,7 @@ static void open_attempt(pprofdelta *pd, const pd_ruling *ruling)
     if (!pd_is_negative(pd))
         settle_window(pd);
     if (ruling->how == PD_SUBTRACT_ALL) /* what was counted so far belongs to no window */
-        pd_window_commit_settled(&pd->cur.window);
+        pd_ledger_commit(pd->cur.window.ledger);
     pd->has_base |= ruling->how == PD_SUBTRACT_ALL || ruling->restart;
     pd->life.window = ruling->window;
 }
@@ -274,7 +276,7 @@ pprofdelta_status pprofdelta_commit(pprofdelta *pd)
     PD_TRY(pd_life_commit(&pd->life, NULL));
     if (pd_is_negative(pd))
         settle_window(pd);
-    pd_window_commit_settled(&pd->cur.window);
+    pd_ledger_commit(pd->cur.window.ledger);
     pd->has_base = true;
     pd->is_from_base = false;
     return PPROFDELTA_OK;

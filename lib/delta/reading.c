@@ -181,7 +181,7 @@ static pprofdelta_status read_parts(pd_input *input, pprofdelta_error *err)
     pprofdelta_status status = PPROFDELTA_OK;
     pd_tables_begin(t);
     input->text.len = 0;
-    input->source.inflater.useful = 0;
+    input->source.useful = 0;
     while (!status && !parse.status && next_part(&p, &top, &status, err)) {
         size_t strings = t->strings_len;
         t->bytes = p.part;
@@ -189,7 +189,7 @@ static pprofdelta_status read_parts(pd_input *input, pprofdelta_error *err)
         parse.zero = p.part.ptr;
         parse.base = p.at;
         pd_tables_read(t, &parse, &top);
-        input->source.inflater.useful = t->samples_len; /* all else is held, or good for nothing */
+        input->source.useful = t->samples_len; /* all else is held, or good for nothing */
         if (!parse.status)
             status = keep_strings(input, strings, err);
     }

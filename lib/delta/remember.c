@@ -109,8 +109,7 @@ static pprofdelta_memory describe(pprofdelta *pd)
                              .id = pd->door.id};
     const pd_input *const inputs[] = {&pd->cur, &pd->prev, &pd->proof};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
-        out.bytes +=
-            pd_gzip_own(&inputs[i]->source.inflater) + pd_zstd_own(&inputs[i]->source.inflater);
+        out.bytes += pd_gzip_own(&inputs[i]->source) + pd_zstd_own(&inputs[i]->source);
     out.bytes += pd->mem.used + pd_compressor_own(&pd->door.compressor);
     if (pd_series_is_open(&series)) {
         out.open_sequence = last->sequence;

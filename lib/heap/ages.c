@@ -1,4 +1,4 @@
-#include "heap/ages.h"
+#include "heap/site.h"
 
 static pd_ended *cell_at(const pd_sites *sites, uint32_t number)
 {
@@ -98,7 +98,7 @@ void pd_ages_settle(pd_sites *sites, pd_site *site)
     unsigned sending = pd_sites_sending(sites);
     for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell))
         if (!is_zero(&cell->changed[sending]))
-            pd_move_weight(sites, &cell->changed[sending], &cell->base);
+            pd_move(sites, &cell->changed[sending], &cell->base, 2);
 }
 
 void pd_ages_merge(pd_sites *sites, uint32_t number)
@@ -115,7 +115,7 @@ void pd_ages_merge(pd_sites *sites, uint32_t number)
         cell->check -= moved;
         if (sums) {
             *check += moved;
-            pd_move_weight(sites, &cell->changed[sending], sums);
+            pd_move(sites, &cell->changed[sending], sums, 2);
         } else {
             cell->changed[sending] = (pprofdelta_weight){0, 0};
             sites->dropped_ages++;

@@ -9,7 +9,6 @@
  *
  * Each batch ends later than every batch and attempt before it, whatever the clock says. So the
  * beginning of a batch shows which attempt at the batch before it was committed. */
-#include "heap/ages.h"
 #include "heap/heap.h"
 #include "base/option_checks.h"
 
@@ -26,49 +25,32 @@ uint64_t pd_heap_note_check(const pd_heap_note *note)
     return pd_key_of_bytes(&note->serial, sizeof *note - sizeof note->check, 0).lo;
 }
 
-typedef enum settling { NOTHING, COUNTERS, COUNTERS_AND_PEAK } settling;
-
 /* series: as it is if the process is killed now. With exporting held, or nobody else there. */
-static void note(pprofdelta_heap *heap, const pd_series *series, settling what)
+static void note(pprofdelta_heap *heap, pd_series series)
 {
     pd_heap_export *e = &heap->export;
-    uint64_t next = e->noted + 1;
-    pd_heap_note *to = &e->notes[next & 1];
-    const bool has_peak = what == COUNTERS_AND_PEAK;
-    *to = (pd_heap_note){
-        .serial = next,
-        .series = *series,
-        .epoch = e->epoch,
-        .sent_peak = has_peak ? heap->sites.held_peak : e->sent_peak,
-        .sent = has_peak ? e->held : e->sent,
-        .ended_nanos = e->ended_nanos,
-        .is_full_due = e->is_full_due,
-        .has_epoch = e->has_epoch,
-        .is_settling = what != NOTHING,
-        .sending = pd_sites_sending(&heap->sites),
-        .settling_peaks = has_peak ? e->sites_made : 0,
-        .newer = e->newer,
-    };
-    to->check = pd_heap_note_check(to);
+    e->now.serial = e->noted + 1;
+    e->now.series = series;
+    e->now.sending = pd_sites_sending(&heap->sites);
+    e->now.check = pd_heap_note_check(&e->now);
+    e->notes[e->now.serial & 1] = e->now;
     PD_WRITTEN_FIRST();
-    e->noted = next;
+    e->noted = e->now.serial;
     PD_WRITTEN_FIRST();
 }
 
 static void note_life(pprofdelta_heap *heap)
 {
-    pd_series series = pd_life_series(&heap->export.life);
-    note(heap, &series, NOTHING);
+    note(heap, pd_life_series(&heap->export.life));
 }
 
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
 {
-    heap->export = (pd_heap_export){.life = heap->export.life,
-                                    .id = id,
-                                    .started_nanos = started_nanos,
-                                    .ended_nanos = started_nanos,
-                                    .is_full_due = true,
-                                    .newer = PD_NEITHER};
+    heap->export = (pd_heap_export){
+        .life = heap->export.life,
+        .id = id,
+        .started_nanos = started_nanos,
+        .now = {.ended_nanos = started_nanos, .is_full_due = true, .newer = PD_NEITHER}};
     pd_life_forked(&heap->export.life, started_nanos);
     note_life(heap);
 }
@@ -85,33 +67,30 @@ void pprofdelta_heap_resync(pprofdelta_heap *heap)
     __atomic_store_n(&heap->export.is_resync_wanted, PD_WANTED, __ATOMIC_RELAXED);
 }
 
-/* The end of a batch that is begun now: later than that of the last one. */
-static int64_t end_of(const pd_heap_export *e, int64_t now)
-{
-    return now > e->ended_nanos ? now : e->ended_nanos + 1;
-}
-
 /* The next batch. A receiver of OTLP or tables adds counters up whatever the kind is, so that a full batch would
  * count there what was committed before. */
 static pprofdelta_heap_window number(pd_heap_export *e, pprofdelta_format format, int64_t now)
 {
+    pd_heap_note *n = &e->now;
     bool may_be_full = format == PPROFDELTA_PPROF || !e->life.series.acked.sequence;
     if (__atomic_exchange_n(&e->is_resync_wanted, 0, __ATOMIC_RELAXED) && may_be_full) {
-        e->is_full_due = true;
-        e->has_epoch = false;
+        n->is_full_due = true;
+        n->has_epoch = false;
     }
-    if (e->is_full_due && !e->has_epoch) {
-        e->epoch++;
-        e->has_epoch = true;
+    if (n->is_full_due && !n->has_epoch) {
+        n->epoch++;
+        n->has_epoch = true;
     }
-    pd_life_number(&e->life, PPROFDELTA_RESTART_NONE, end_of(e, now), 0);
     const pd_stretch *window = &e->life.window;
+    pd_life_number(&e->life, PPROFDELTA_RESTART_NONE,
+                   now > n->ended_nanos ? now : n->ended_nanos + 1, 0);
+    n->ended_nanos = window->to_nanos;
     return (pprofdelta_heap_window){
-        .kind = e->is_full_due ? PPROFDELTA_HEAP_FULL : PPROFDELTA_HEAP_DELTA,
+        .kind = n->is_full_due ? PPROFDELTA_HEAP_FULL : PPROFDELTA_HEAP_DELTA,
         .id = e->id,
-        .epoch = e->epoch,
+        .epoch = n->epoch,
         .sequence = window->sequence,
-        .from_nanos = e->is_full_due ? e->started_nanos : window->from_nanos,
+        .from_nanos = n->is_full_due ? e->started_nanos : window->from_nanos,
         .to_nanos = window->to_nanos,
         .attempt = window->attempt,
     };
@@ -121,9 +100,8 @@ static pprofdelta_heap_window number(pd_heap_export *e, pprofdelta_format format
 static void begin(pprofdelta_heap *heap, int64_t now)
 {
     pd_heap_export *e = &heap->export;
-    uint64_t epoch = e->epoch;
+    uint64_t epoch = e->now.epoch;
     e->batch = number(e, heap->options.format, now);
-    e->ended_nanos = e->batch.to_nanos;
     e->batch.changed = heap->sites.changed_len[heap->sites.gathering];
     heap->writer.rows_len = 0; /* those of an earlier batch are not valid any more */
     heap->writer.comment = NULL;
@@ -133,10 +111,10 @@ static void begin(pprofdelta_heap *heap, int64_t now)
     heap->sites.gathering ^= 1;
     heap->sites.window++;
     heap->stats.batches++;
-    heap->stats.resyncs += epoch && e->epoch > epoch;
+    heap->stats.resyncs += epoch && e->now.epoch > epoch;
     heap->stats.epoch = e->batch.epoch;
     heap->stats.sequence = e->batch.sequence;
-    e->newer = heap->sites.gathering;
+    e->now.newer = heap->sites.gathering;
     note_life(heap);
 }
 
@@ -236,8 +214,7 @@ static int send(void *cookie, const pprofdelta_sink *sink, const void *data, siz
     const pd_life *life = &heap->export.life;
     if (pd_heap_is_lost(heap))
         return -1;
-    const pd_series sent = {.last = life->window, .acked = life->series.acked};
-    note(heap, &sent, NOTHING);
+    note(heap, (pd_series){.last = life->window, .acked = life->series.acked});
     pd_lock_give(&heap->exporting);
     int refused = sink->write(sink->cookie, data, len);
     pd_lock_take(&heap->exporting);
@@ -310,18 +287,6 @@ pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofde
 
 /* ---- commit and abandon ---------------------------------------------------------------------- */
 
-/* The shares that were written are those that the receiver has. Without the lock. */
-static void settle_peak(pprofdelta_heap *heap)
-{
-    pd_heap_export *e = &heap->export;
-    for (uint32_t number = 1; number <= e->sites_made; number++) {
-        pd_site_peak *peak = &pd_site_at(&heap->sites, number)->peak;
-        peak->sent = peak->held;
-    }
-    e->sent_peak = heap->sites.held_peak;
-    e->sent = e->held;
-}
-
 /* Removes the first changed site from the window that is being sent. Returns 0 if there is none. */
 static uint32_t pop_changed(pd_sites *sites)
 {
@@ -343,7 +308,7 @@ static void settle_window(pd_sites *sites)
     uint32_t number;
     while ((number = pop_changed(sites))) {
         pd_site *site = pd_site_at(sites, number);
-        pd_move_sums(sites, &site->changed[sending], &site->base);
+        pd_move(sites, &site->changed[sending], &site->base, PD_HEAP_SUMS);
         pd_ages_settle(sites, site);
     }
 }
@@ -360,8 +325,8 @@ static void merge(pprofdelta_heap *heap)
     sites->window--;
     unsigned sending = pd_sites_sending(sites);
     for (size_t i = 1; (number = pop_changed(sites)); i++) {
-        pd_move_sums(sites, &pd_site_at(sites, number)->changed[sending],
-                     pd_site_changed(sites, number));
+        pd_move(sites, &pd_site_at(sites, number)->changed[sending], pd_site_changed(sites, number),
+                PD_HEAP_SUMS);
         pd_ages_merge(sites, number);
         if (i % AT_ONCE == 0 && !pd_heap_rest(heap))
             return;
@@ -371,7 +336,7 @@ static void merge(pprofdelta_heap *heap)
     pd_heap_leave(heap);
     if (pd_has_ages(sites))
         pd_entries_rejoin(heap);
-    heap->export.newer = PD_NEITHER;
+    heap->export.now.newer = PD_NEITHER;
     note_life(heap);
 }
 
@@ -403,14 +368,22 @@ static void make_room(pprofdelta_heap *heap)
 static void settle(pprofdelta_heap *heap, bool is_written, uint64_t *counter)
 {
     pd_heap_export *e = &heap->export;
-    const bool has_peak = is_written && pd_export_has_new_peak(heap);
     if (e->batch.kind == PPROFDELTA_HEAP_FULL)
-        e->is_full_due = e->has_epoch = false;
-    e->newer = PD_NEITHER;
-    note(heap, &e->life.series, has_peak ? COUNTERS_AND_PEAK : COUNTERS);
+        e->now.is_full_due = e->now.has_epoch = false;
+    e->now.newer = PD_NEITHER;
+    e->now.is_settling = true;
+    if (is_written && pd_export_has_new_peak(heap)) {
+        e->now.settling_peaks = e->sites_made;
+        e->now.sent_peak = heap->sites.held_peak;
+        e->now.sent = e->held;
+    }
+    note(heap, e->life.series);
     settle_window(&heap->sites);
-    if (has_peak)
-        settle_peak(heap);
+    for (uint32_t number = 1; number <= e->now.settling_peaks; number++) {
+        pd_site_peak *peak = &pd_site_at(&heap->sites, number)->peak;
+        peak->sent = peak->held; /* the receiver has the shares that were written */
+    }
+    e->now.is_settling = e->now.settling_peaks = 0;
     note_life(heap);
     if (!pd_heap_enter(heap))
         return;

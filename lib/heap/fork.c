@@ -8,7 +8,6 @@
  * the locks, in the middle of a change. So there the locks are free and the tracker is lost: whoever gets a lock asks,
  * and leaves. If it is the interrupted thread that holds one, no other thread was changing what it guards: that call
  * goes on until it gives the lock. */
-#include "heap/ages.h"
 #include "heap/heap.h"
 
 static __attribute__((cold)) void begin_child(pprofdelta_heap *heap, uint32_t birth, int64_t now)

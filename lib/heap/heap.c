@@ -1,6 +1,5 @@
 /* A tracker: options, new, free, describe. */
 #include "base/option_checks.h"
-#include "heap/ages.h"
 #include "heap/heap.h"
 
 #include <string.h>
@@ -69,13 +68,9 @@ static pprofdelta_status no_pages(pprofdelta_error *err)
 /* Few bytes of the filter are written. A huge page for them would waste memory. */
 static void want_small_pages(pprofdelta_heap_filter *filter)
 {
-#if defined(MADV_NOHUGEPAGE)
     uintptr_t first = ((uintptr_t)filter + PD_PAGE - 1) & ~(uintptr_t)(PD_PAGE - 1);
     uintptr_t end = ((uintptr_t)filter + sizeof *filter) & ~(uintptr_t)(PD_PAGE - 1);
     madvise((void *)first, end - first, MADV_NOHUGEPAGE);
-#else
-    (void)filter;
-#endif
 }
 
 static void close_tables(pprofdelta_heap *heap)
@@ -148,7 +143,6 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
         return no_pages(err);
     }
     want_small_pages(heap->filter);
-    heap->deferral.max = o.max_deferred;
     pd_export_init(heap, o.id, o.started_nanos);
     pd_export_make_id(heap);
     heap->maps_again = ~(uintptr_t)heap->maps;

@@ -50,7 +50,7 @@ typedef struct pd_entry {
 
 typedef struct pd_deferral {
     uint32_t first, last; /* oldest and newest */
-    uint32_t len, max;
+    uint32_t len;
     uint32_t is_completing; /* atomic */
 } pd_deferral;
 
@@ -62,10 +62,12 @@ typedef struct pd_heap_note {
     uint64_t check;  /* of what follows */
     uint64_t serial; /* the latest note has the highest one */
     pd_series series;
-    uint64_t epoch, sent_peak;
-    pprofdelta_weight sent; /* the shares of the peak that were sent, added up */
-    int64_t ended_nanos;
-    uint32_t is_full_due, has_epoch;
+    uint64_t epoch;
+    uint64_t sent_peak;      /* the number of the peak that was committed last; 0: none */
+    pprofdelta_weight sent;  /* what was in use at that peak: the shares of it, added up */
+    int64_t ended_nanos;     /* of the last batch that was begun */
+    uint32_t is_full_due;    /* the next batch is full */
+    uint32_t has_epoch;      /* ... and an earlier attempt has opened its epoch */
     uint32_t is_settling;    /* the window being sent has arrived, or is lost: it counts no more */
     uint32_t sending;        /* ... which of the two it is */
     uint32_t settling_peaks; /* ... and the sites, up to this one, whose shares have arrived, too */
@@ -83,18 +85,13 @@ enum { PD_CHILD = 1, PD_LOST = 2 };
 /* What is known of what was sent. */
 typedef struct pd_heap_export {
     pd_life life;
-    pd_heap_note notes[2];
+    pd_heap_note now, notes[2];
     uint64_t noted; /* the serial of the one that counts, which is at that number modulo 2 */
-    uint32_t newer; /* for the notes */
-    uint64_t id, epoch;
+    uint64_t id;
     int64_t started_nanos;
-    int64_t ended_nanos;          /* of the last batch that was begun */
     pprofdelta_heap_window batch; /* under way */
     uint32_t sites_made;          /* the sites of the batch have numbers up to this one */
-    uint64_t sent_peak;           /* the number of the peak that was committed last; 0: none */
-    pprofdelta_weight sent, held; /* what was in use at that peak, and at that of the batch */
-    bool is_full_due;             /* the next batch is full */
-    bool has_epoch;               /* ... and an earlier attempt has opened its epoch */
+    pprofdelta_weight held;       /* what was in use at the peak of the batch */
     uint32_t is_resync_wanted;    /* atomic: PD_WANTED: the next batch is full and opens an epoch */
 } pd_heap_export;
 
@@ -112,23 +109,16 @@ typedef struct pd_batch_writer {
     uint64_t run;        /* which profile that is */
 } pd_batch_writer;
 
-/* The mappings as of the last reading of them, for a recovery: one block of pages.
+/* The mappings as of the last reading of them, for a recovery: one block of pages with the tables of pd_places.
  *
- *     pd_heap_maps | at[len] | text[text_len] */
-typedef struct pd_heap_map {
-    uint64_t start, limit, file_offset;
-    uint64_t name_off, build_id_off; /* in text */
-    uint32_t name_len, build_id_len;
-    uint32_t born, gone; /* eras, as in a pd_place_span */
-} pd_heap_map;
-
+ *     pd_heap_maps | maps[len] | pd_place_span [spans_len] | text[text_len] */
 typedef struct pd_heap_maps {
     uint64_t check; /* of what follows */
     uint64_t size;  /* of all of it */
-    uint64_t len, text_len;
+    uint64_t len, spans_len, text_len;
     uint32_t era;
-    uint32_t main; /* in `at`, or PD_MAP_NONE */
-    pd_heap_map at[];
+    uint32_t main; /* in `maps`, or PD_MAP_NONE */
+    pd_map maps[];
 } pd_heap_maps;
 
 /* No time of the caller is later: there are 18 minutes of nanoseconds for batches that end later than others. */
@@ -144,8 +134,8 @@ static inline uint64_t pd_heap_maps_check(const pd_heap_maps *maps, uint64_t siz
 
 /* The format of the tables: a recovery reads no others. */
 #define PD_HEAP_LAYOUT                                                                             \
-    ((UINT64_C(2) << 56) + ((uint64_t)sizeof(pprofdelta_heap) << 32) + (sizeof(pd_site) << 16) +   \
-     (sizeof(pd_entry) << 8) + sizeof(pd_trace) + sizeof(pd_heap_note))
+    ((UINT64_C(3) << 56) + ((uint64_t)sizeof(pprofdelta_heap) << 32) + (sizeof(pd_site) << 16) +   \
+     (sizeof(pd_entry) << 8) + sizeof(pd_trace) + sizeof(pd_heap_note) + sizeof(pd_map))
 
 struct pprofdelta_heap {
     uint64_t layout; /* PD_HEAP_LAYOUT once the tracker is complete */
@@ -222,30 +212,7 @@ PD_ASK static inline bool pd_heap_rest(pprofdelta_heap *heap)
 PD_ASK pprofdelta_status pd_export_enter(pprofdelta_heap *heap, pprofdelta_error *err);
 pprofdelta_status pd_refuse_lost(pprofdelta_error *err);
 
-/* track.c, with the lock held. */
-
-/* Makes an entry, in the index and the filter. It holds its site and is not counted yet. Returns 0
- * if there is no room; the drop is counted. An older entry with the same pointer ends. */
-uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
-                       pd_entry_state state);
-
-/* Can the event be counted: has it its arrays, a weight that is not below 0, and do all sums stay within 64
- * bits? If not, it counts as refused. */
-bool pd_event_admit(pprofdelta_heap *heap, const pprofdelta_heap_event *event);
-
-/* Counts an entry that was deferred, as the event has it now. Returns false if there is no room: it has
- * ended. */
-bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_heap_event *event,
-                       pd_key key);
-
-/* Counts it as alive. */
-void pd_entry_count(pprofdelta_heap *heap, uint32_t number);
-
-/* Ends an entry in any state, with its pieces. If it was counted, its end is counted; if it was deferred, it counts
- * as cancelled. */
-void pd_entry_end(pprofdelta_heap *heap, uint32_t number);
-
-/* After a batch was abandoned: what was counted while it was under way was born in the window that
+/* track.c. After a batch was abandoned: what was counted while it was under way was born in the window that
  * goes on. Takes the lock, some entries at a time. */
 void pd_entries_rejoin(pprofdelta_heap *heap);
 
@@ -253,10 +220,7 @@ void pd_entries_rejoin(pprofdelta_heap *heap);
  * caller's. */
 void pd_entries_clear_filter(pprofdelta_heap *heap);
 
-/* defer.c, with the lock held: removes the entry from the queue. */
-void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number);
-
-/* Notes that as much is in use now as at the latest peak. */
+/* ... with the lock held: notes that as much is in use now as at the latest peak. */
 void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos);
 
 /* batch.c: the state before the first batch. id 0: pd_export_make_id makes a random one. */
@@ -270,7 +234,7 @@ void pd_export_hold_peak(pprofdelta_heap *heap);
 /* Has the batch another peak than the last one that was committed? */
 static inline bool pd_export_has_new_peak(const pprofdelta_heap *heap)
 {
-    return heap->sites.held_peak != heap->export.sent_peak;
+    return heap->sites.held_peak != heap->export.now.sent_peak;
 }
 
 /* batch.c. If init fails, nothing is held. */

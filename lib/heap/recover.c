@@ -20,9 +20,8 @@
  *     all sites, all cells                                      their numbers: those that are missing are counted
  *     the shares of the peak                                    their sum; if it is wrong, no site has any
  *
- * The new tracker has the sites with their sums and no entries. */
+ * The new tracker has the sites with their sums and numbers, and no entries. */
 #include "base/option_checks.h"
-#include "heap/ages.h"
 #include "heap/heap.h"
 
 #include <inttypes.h>
@@ -33,10 +32,8 @@ typedef struct recovery {
     pprofdelta_heap dead; /* a copy of the root */
     pd_heap_note note;
     pprofdelta_heap *heap; /* the new one */
-    uint32_t *made; /* for each site of the dead one, its number in the new one; 0: left out */
-    size_t made_cap;
-    size_t size;        /* of all areas */
-    size_t traces_left; /* bytes of stacks and labels still to come, which do not overlap */
+    size_t size;           /* of all areas */
+    size_t traces_left;    /* bytes of stacks and labels still to come, which do not overlap */
     uint64_t lost_sites, lost_ages; /* left out */
     uint64_t in_flight;             /* sites whose sums were being written */
     pprofdelta_weight shares, sent; /* of the peak, of all sites */
@@ -249,9 +246,12 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
             continue;
         found++;
         end_settling(r, number, &site);
-        r->made[number] = pd_site_for(sites, &event, site.key);
-        if (r->made[number])
-            add_site(r, &site, r->made[number]);
+        bool has_room = true;
+        while (has_room && sites->pool.made + 1 < number) /* those before were left out */
+            has_room = pd_pool_take(&sites->pool) != 0;
+        uint32_t mine = has_room ? pd_site_for(sites, &event, site.key) : 0;
+        if (mine)
+            add_site(r, &site, mine);
         else
             status = PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_RECOVER, NULL,
                              "no memory for the sites");
@@ -265,7 +265,7 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
 static void add_cell(const recovery *r, const pd_ended *cell)
 {
     pd_sites *sites = &r->heap->sites;
-    const uint32_t number = r->made[cell->site];
+    const uint32_t number = cell->site;
     pprofdelta_weight base = cell->base;
     for (unsigned window = 0; window < 2; window++) {
         const pprofdelta_weight *changed = &cell->changed[window];
@@ -283,7 +283,7 @@ static void add_cell(const recovery *r, const pd_ended *cell)
 
 static pprofdelta_status read_ages(recovery *r, pprofdelta_error *err)
 {
-    const pd_sites *dead = &r->dead.sites;
+    const pd_sites *dead = &r->dead.sites, *sites = &r->heap->sites;
     uint64_t found = 0;
     for (uint32_t number = 1; number <= dead->ended.made; number++) {
         pd_ended cell;
@@ -292,7 +292,7 @@ static pprofdelta_status read_ages(recovery *r, pprofdelta_error *err)
             cell.site > dead->pool.made)
             continue;
         found++;
-        if (r->made[cell.site])
+        if (cell.site <= sites->pool.made && pd_site_at(sites, cell.site)->trace)
             add_cell(r, &cell);
     }
     return count_lost(&dead->ended, dead->ended_len, found, &r->lost_ages, err);
@@ -300,41 +300,56 @@ static pprofdelta_status read_ages(recovery *r, pprofdelta_error *err)
 
 /* ---- the mappings ---------------------------------------------------------------------------- */
 
-static pprofdelta_status add_map(recovery *r, const pd_heap_map *map, const uint8_t *text,
-                                 uint64_t text_len, pprofdelta_error *err)
-{
-    pd_places *places = &r->heap->writer.places;
-    pd_mem *mem = &r->heap->writer.mem;
-    if (map->name_off > text_len || map->name_len > text_len - map->name_off ||
-        map->build_id_off > text_len || map->build_id_len > text_len - map->build_id_off ||
-        map->start >= map->limit)
-        return refuse(err, "the table of mapped files is damaged");
-    const pd_maps_line line = {.start = map->start,
-                               .limit = map->limit,
-                               .file_offset = map->file_offset,
-                               .name = {text + map->name_off, map->name_len}};
-    const pd_bytes build_id = {text + map->build_id_off, map->build_id_len};
-    uint32_t number = (uint32_t)places->maps.len;
-    PD_TRY(PD_GROW(mem, places->spans, (size_t)number + 1, err));
-    PD_TRY(PD_GROW(mem, places->known_maps, (size_t)number + 1, err));
-    PD_TRY(pd_maps_add(&places->maps, mem, &line, build_id, err));
-    places->maps.maps[number].is_there = !map->gone;
-    places->spans[number] = (pd_place_span){number, map->born, map->gone};
-    places->known_maps[number] = (pd_place_map){.span = number};
-    places->spans_len = places->known_maps_len = (size_t)number + 1;
-    return PPROFDELTA_OK;
-}
-
 /* The table at an address, or NULL if that is not whole. */
 static const pd_heap_maps *whole_maps(const recovery *r, uint64_t address)
 {
     const pd_heap_maps *maps = at(r, address, sizeof *maps);
-    const uint64_t most = r->size / sizeof(pd_heap_map);
-    if (!maps || maps->len > most || maps->text_len > r->size ||
-        maps->size != sizeof *maps + maps->len * sizeof *maps->at + maps->text_len ||
+    const uint64_t most = r->size / sizeof(pd_place_span);
+    if (!maps || maps->len > most || maps->spans_len > most || maps->text_len > r->size ||
+        maps->size != sizeof *maps + maps->len * sizeof *maps->maps +
+                          maps->spans_len * sizeof(pd_place_span) + maps->text_len ||
         !at(r, address, maps->size) || maps->check != pd_heap_maps_check(maps, maps->size))
         return NULL;
     return maps;
+}
+
+static bool is_sound(const pd_map *m, uint64_t text_len)
+{
+    return m->start < m->limit && m->name_off <= text_len &&
+           m->name_len <= text_len - m->name_off && m->build_id_off <= text_len &&
+           m->build_id_len <= text_len - m->build_id_off;
+}
+
+static pprofdelta_status copy_maps(recovery *r, const pd_heap_maps *from, pprofdelta_error *err)
+{
+    pd_places *places = &r->heap->writer.places;
+    pd_maps *to = &places->maps;
+    pd_mem *mem = &r->heap->writer.mem;
+    const size_t len = (size_t)from->len, spans_len = (size_t)from->spans_len;
+    const pd_place_span *spans = (const void *)&from->maps[len];
+    bool is_whole = spans_len || !len;
+    PD_TRY(pd_mem_grow(mem, &to->maps, &to->cap, len, sizeof *to->maps, err));
+    PD_TRY(PD_GROW(mem, places->spans, spans_len, err));
+    PD_TRY(PD_GROW(mem, places->known_maps, len, err));
+    PD_TRY(pd_buffer_room(mem, &to->text, (size_t)from->text_len, err));
+    pd_buffer_put(&to->text, &spans[spans_len], (size_t)from->text_len);
+    for (size_t i = 0; i < len && is_whole; i++) {
+        to->maps[i] = from->maps[i];
+        places->known_maps[i] = (pd_place_map){0};
+        is_whole = is_sound(&to->maps[i], from->text_len);
+    }
+    for (uint32_t i = 0; i < spans_len && is_whole; i++) {
+        is_whole = spans[i].map < len;
+        if (is_whole)
+            places->known_maps[spans[i].map].span = i;
+        places->spans[i] = spans[i];
+    }
+    to->len = places->known_maps_len = len;
+    places->spans_len = spans_len;
+    to->main = from->main < len ? from->main : PD_MAP_NONE;
+    places->era = from->era ? from->era : 1;
+    return is_whole ? pd_maps_sort(to, mem, err)
+                    : refuse(err, "the table of mapped files is damaged");
 }
 
 /* The mappings are those of the dead process, and never read again. */
@@ -348,17 +363,10 @@ static pprofdelta_status read_maps(recovery *r, pprofdelta_error *err)
     places->era = 1;
     pd_maps_clear(&places->maps);
     maps = maps ? maps : whole_maps(r, again);
-    if (!maps)
-        return r->dead.maps || again ? refuse(err, "the table of mapped files is damaged")
-                                     : PPROFDELTA_OK;
-    const uint8_t *text = (const uint8_t *)&maps->at[maps->len];
-    for (uint64_t i = 0; i < maps->len; i++) {
-        PD_TRY(add_map(r, &maps->at[i], text, maps->text_len, err));
-        if (i == maps->main)
-            places->maps.main = (uint32_t)places->maps.len - 1;
-    }
-    places->era = maps->era ? maps->era : 1;
-    return pd_maps_sort(&places->maps, &r->heap->writer.mem, err);
+    if (maps)
+        return copy_maps(r, maps, err);
+    return r->dead.maps || again ? refuse(err, "the table of mapped files is damaged")
+                                 : PPROFDELTA_OK;
 }
 
 /* A site that was in no profile has the mappings of now, which are the last ones. */
@@ -384,7 +392,7 @@ static void leave_out_peak(recovery *r)
 {
     for (uint32_t number = 1; number <= r->heap->sites.pool.made; number++)
         pd_site_at(&r->heap->sites, number)->peak = (pd_site_peak){.number = peak_number};
-    r->heap->export.sent_peak = peak_number;
+    r->heap->export.now.sent_peak = peak_number;
 }
 
 static void continue_windows(recovery *r)
@@ -397,12 +405,11 @@ static void continue_windows(recovery *r)
                                   is_equal(r->shares, then->peak_objects, then->peak_bytes) &&
                                   is_equal(r->sent, r->note.sent.objects, r->note.sent.bytes));
     e->life.series = r->note.series;
-    e->epoch = r->note.epoch;
-    e->ended_nanos = r->note.ended_nanos;
-    e->is_full_due = r->note.is_full_due != 0;
-    e->has_epoch = r->note.has_epoch != 0;
+    e->now = r->note;
+    e->now.is_settling = e->now.settling_peaks = 0;
+    e->now.newer = PD_NEITHER;
     e->is_resync_wanted = r->dead.export.is_resync_wanted;
-    e->sent_peak = r->note.sent_peak == r->dead.sites.peak ? peak_number : peak_number - 1;
+    e->now.sent_peak = r->note.sent_peak == r->dead.sites.peak ? peak_number : peak_number - 1;
     heap->sites.peak = peak_number;
     heap->stats.peak_objects = then->peak_objects;
     heap->stats.peak_bytes = then->peak_bytes;
@@ -494,26 +501,17 @@ pprofdelta_status pprofdelta_heap_recover(const pprofdelta_heap_remains *remains
     recovery r = {.from = *remains};
     PD_TRY(read_root(&r, err));
     PD_TRY(make_tracker(&r, options, err));
-    pd_mem *mem = &r.heap->writer.mem;
-    size_t sites = (size_t)r.dead.sites.pool.made + 1;
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &r.made, &r.made_cap, sites, sizeof *r.made, err);
-    if (!status) {
-        memset(r.made, 0, sites * sizeof *r.made);
-        status = read_sites(&r, err);
-    }
+    pprofdelta_status status = read_sites(&r, err);
     if (!status)
         status = read_ages(&r, err);
     if (!status)
         status = read_maps(&r, err);
-    if (!status) {
-        set_eras(&r);
-        continue_windows(&r);
-    }
-    PD_RELEASE(mem, r.made);
-    if (status)
+    if (status) {
         pprofdelta_heap_free(r.heap);
-    else
-        *out = r.heap;
-    return status;
+        return status;
+    }
+    set_eras(&r);
+    continue_windows(&r);
+    *out = r.heap;
+    return PPROFDELTA_OK;
 }

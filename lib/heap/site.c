@@ -1,4 +1,4 @@
-#include "heap/ages.h"
+#include "heap/site.h"
 
 bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_depth,
                    uint32_t max_ended)
@@ -182,7 +182,7 @@ void pd_site_forget(pd_sites *sites, uint32_t number)
     sites->writing = number;
     PD_WRITTEN_FIRST();
     empty->check += pd_check_of(site->base.at, 0, PD_HEAP_SUMS);
-    pd_move_sums(sites, &site->base, &empty->base);
+    pd_move(sites, &site->base, &empty->base, PD_HEAP_SUMS);
     pd_ages_move_to_empty(sites, site);
     keep_share(sites, site);
     keep_share(sites, empty);

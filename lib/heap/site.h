@@ -78,7 +78,7 @@ typedef struct pd_site {
     pd_trace *trace;  /* NULL: not in use */
     uint32_t holders; /* the number of live and deferred allocations of this site */
     uint32_t era;     /* sealed: in which era of the mappings it was first written; 0: not yet */
-    uint32_t ended;   /* the first of its cells: see ages.h */
+    uint32_t ended;   /* the first of its cells: see below */
     uint64_t check;   /* before the sums: a page that was lost takes both, or shows */
     pd_shared_sum live[2]; /* objects and bytes in use, for readers without the lock */
     pd_heap_sums base, changed[2];
@@ -142,16 +142,6 @@ void pd_site_hold(const pd_sites *sites, pd_site *site);
 /* Adds `len` sums of 64 bits to others in the tables, and clears them. No other thread moves sums, or writes
  * either of the two. */
 void pd_move(pd_sites *sites, void *from, void *to, uint32_t len);
-
-static inline void pd_move_sums(pd_sites *sites, pd_heap_sums *from, pd_heap_sums *to)
-{
-    pd_move(sites, from, to, PD_HEAP_SUMS);
-}
-
-static inline void pd_move_weight(pd_sites *sites, pprofdelta_weight *from, void *to)
-{
-    pd_move(sites, from, to, 2);
-}
 
 /* Removes a site with nothing in use and no changes. Its counters, and its share of the peak, are
  * added to the empty site. No batch is under way. */
@@ -226,5 +216,69 @@ static inline void pd_heap_sums_add(pd_heap_sums *to, const pd_heap_sums *more)
     for (int i = 0; i < PD_HEAP_SUMS; i++)
         pd_heap_add(&to->at[i], more->at[i]);
 }
+
+/* ---- ages ------------------------------------------------------------------------------------ */
+
+/* What ended, by age: for each site and age a cell, with sums like those of the site.
+ *
+ *     site -> cell, age 1 -> cell, age 2 -> cell, age 16       by age; age 0 is in the site's own sums
+ *
+ * An age is the number of windows from the begin to the end of an allocation. While a batch is under
+ * way it is not known whether the events that come belong to the next window or to that batch, which may
+ * be abandoned. They count for the next window. If the batch is abandoned, their ages are too high by 1.
+ * So a cell must show whether one less has another rounded age:
+ *
+ *     age         .. 15 | 16 | 17 18 ... 23 | 24 | 25 ... 31 | 32
+ *     cell        .. 15 | 16 | 17           | 24 | 25        | 32
+ *     written as  .. 15 | 16   16           | 24   24        | 32
+ *
+ * Cells have a limit of their own. What ended and has no cell is counted as dropped, and has no age in any
+ * profile. Only the lists of cells of a forgotten site get shorter. So export steps read them without the
+ * lock. */
+typedef struct pd_ended {
+    pd_link link;   /* the next cell of the site; hash: the age, as drawn above */
+    uint32_t site;  /* its number; 0: not in use */
+    uint64_t check; /* like that of a site, with the seal of its number, site and age */
+    pprofdelta_weight base, changed[2];
+} pd_ended;
+
+static inline bool pd_has_ages(const pd_sites *sites)
+{
+    return sites->ended.chunks != NULL;
+}
+
+/* The site's cell of this age, as drawn above, which is made if there is none. NULL: no room. Takes time for each
+ * younger cell of the site. */
+pd_ended *pd_ages_cell(pd_sites *sites, uint32_t owner, uint32_t age);
+
+/* What its check word is if no event is under way. */
+uint64_t pd_ages_check(const pd_ended *cell, uint32_t number);
+
+/* Is this cell of the pool in use, with an age that a cell may have, and are its sums what was counted? Those of the
+ * site that is being written may differ. */
+bool pd_ages_is_whole(const pd_ended *cell, uint32_t number, bool is_being_written);
+
+/* Counts what ended with this age in the gathering window. The site is marked as changed. */
+void pd_ages_add(pd_sites *sites, uint32_t number, uint32_t age, const pprofdelta_weight *weight);
+
+/* The window that was sent is added to the bases. */
+void pd_ages_settle(pd_sites *sites, pd_site *site);
+
+/* ... to the gathering window, with ages that are less by 1. */
+void pd_ages_merge(pd_sites *sites, uint32_t number);
+
+/* The site is forgotten: its bases are added to those of the empty site. */
+void pd_ages_move_to_empty(pd_sites *sites, pd_site *site);
+
+/* Sets everything to 0. */
+void pd_ages_clear(const pd_sites *sites, pd_site *site);
+
+typedef void pd_ages_visitor(void *cookie, pd_site *site, uint32_t age,
+                             const pprofdelta_weight *weight);
+
+/* Calls the visitor for each rounded age from 1, the lowest first, of which something ended in the window that is
+ * being sent; is_full: since the tracker began. */
+void pd_ages_visit(const pd_sites *sites, pd_site *site, bool is_full, pd_ages_visitor *visitor,
+                   void *cookie);
 
 #endif

@@ -69,32 +69,31 @@ static void put_number(text_out *p, uint64_t value, unsigned base)
     put_bytes(p, digits + at, sizeof digits - at);
 }
 
-static uint64_t or_zero(int64_t value)
-{
-    return value > 0 ? (uint64_t)value : 0;
-}
-
 /* `objects: bytes [objects: bytes] @`. The second pair is what was allocated, which is not known
  * here: what is in use is repeated. */
-static void put_counts(text_out *p, int64_t objects, int64_t bytes)
+static void put_counts(text_out *p, const site_use *g)
 {
     for (int i = 0; i < 2; i++) {
         put(p, i ? " [" : "");
-        put_number(p, or_zero(objects), 10);
+        put_number(p, g->objects > 0 ? (uint64_t)g->objects : 0, 10);
         put(p, ": ");
-        put_number(p, or_zero(bytes), 10);
+        put_number(p, g->bytes > 0 ? (uint64_t)g->bytes : 0, 10);
     }
     put(p, "] @");
 }
 
-/* Readers of this format expect return addresses and subtract 1. */
-static void put_site(text_out *p, const site_use *g)
+/* Readers of this format expect return addresses and subtract 1. A site may be removed or changed after it was
+ * ranked. */
+static void put_site(text_out *p, const pd_sites *sites, uint32_t number)
 {
-    uint32_t depth = __atomic_load_n(&g->trace->depth, __ATOMIC_RELAXED);
-    put_counts(p, g->objects, g->bytes);
+    const site_use g = read_site(sites, number);
+    if (!g.trace || (!g.objects && !g.bytes))
+        return;
+    uint32_t depth = __atomic_load_n(&g.trace->depth, __ATOMIC_RELAXED);
+    put_counts(p, &g);
     for (uint32_t i = 0; i < depth; i++) {
         put(p, " 0x");
-        put_number(p, __atomic_load_n(&g->trace->stack[i], __ATOMIC_RELAXED) + 1, 16);
+        put_number(p, __atomic_load_n(&g.trace->stack[i], __ATOMIC_RELAXED) + 1, 16);
     }
     put(p, "\n");
 }
@@ -120,17 +119,6 @@ static void put_mappings(text_out *p, bool has_mappings)
     close(fd);
 }
 
-static site_use total(const pd_sites *sites, uint32_t made)
-{
-    site_use sum = {0};
-    for (uint32_t number = 1; number <= made; number++) {
-        site_use g = read_site(sites, number);
-        pd_heap_add(&sum.objects, g.objects);
-        pd_heap_add(&sum.bytes, g.bytes);
-    }
-    return sum;
-}
-
 /* A site in the ranking. Its stack is read when it is printed. */
 typedef struct ranked {
     int64_t bytes;
@@ -152,23 +140,15 @@ static size_t rank(const pd_sites *sites, uint32_t made, ranked *out, size_t n)
     return len;
 }
 
-/* A site may be removed or changed after it was ranked. */
-static void put_one(text_out *p, const pd_sites *sites, uint32_t number)
-{
-    site_use g = read_site(sites, number);
-    if (g.trace && (g.objects || g.bytes))
-        put_site(p, &g);
-}
-
 static void put_sites(text_out *p, const pd_sites *sites, uint32_t made, size_t n)
 {
     ranked top[PPROFDELTA_HEAP_DUMP_MAX];
     size_t len =
         rank(sites, made, top, n < PPROFDELTA_HEAP_DUMP_MAX ? n : PPROFDELTA_HEAP_DUMP_MAX);
     for (size_t i = 0; i < len; i++)
-        put_one(p, sites, top[i].number);
+        put_site(p, sites, top[i].number);
     for (uint32_t number = 1; !n && number <= made; number++)
-        put_one(p, sites, number);
+        put_site(p, sites, number);
 }
 
 int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
@@ -180,9 +160,14 @@ int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
     p.len = 0;
     const pd_sites *sites = &heap->sites;
     uint32_t made = __atomic_load_n(&sites->pool.made, __ATOMIC_ACQUIRE);
-    site_use sum = total(sites, made);
+    site_use sum = {0};
+    for (uint32_t number = 1; number <= made; number++) {
+        site_use g = read_site(sites, number);
+        pd_heap_add(&sum.objects, g.objects);
+        pd_heap_add(&sum.bytes, g.bytes);
+    }
     put(&p, "heap profile: ");
-    put_counts(&p, sum.objects, sum.bytes);
+    put_counts(&p, &sum);
     put(&p, " heapprofile\n");
     put_sites(&p, sites, made, n);
     put_mappings(&p, !(heap->options.flags & PPROFDELTA_NO_MAPPINGS));

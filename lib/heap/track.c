@@ -1,8 +1,9 @@
-/* Entries: an allocation from track to untrack, with realloc. And the filter: the number of entries
+/* Entries: an allocation from track to untrack, with realloc and deferral. And the filter: the number of entries
  * whose allocations begin in each KiB.
  *
  * The lock is held when the filter is written; readers do not hold it. A byte that reaches 255 keeps
  * that value: lookups there take longer, but stay correct. */
+#define PPROFDELTA_EXPERIMENTAL
 #include "heap/heap.h"
 #include "heap/usdt.h"
 
@@ -14,7 +15,7 @@ static uint32_t hash_of(const void *ptr)
 }
 
 /* The number of the entry with this pointer, or 0. */
-static uint32_t find(const pprofdelta_heap *heap, const void *ptr)
+static uint32_t find_entry(const pprofdelta_heap *heap, const void *ptr)
 {
     uint32_t number = *pd_chains_head(&heap->index, hash_of(ptr));
     while (number) {
@@ -83,91 +84,33 @@ void pd_entries_rejoin(pprofdelta_heap *heap)
     pd_heap_leave(heap);
 }
 
-static void count_drop(pprofdelta_heap *heap, const pd_pool *pool, uint64_t *capped)
-{
-    (*(pd_pool_is_full(pool) ? capped : &heap->stats.dropped_memory))++;
-}
+/* ---- deferred allocations --------------------------------------------------------------------- */
 
-/* Ends the entry with this pointer, if there is one: its end was not seen. */
-static void end_former(pprofdelta_heap *heap, const void *ptr)
+/* An allocation is not counted until it is completed.
+ *
+ *     first -> o <-> o <-> o <-> o <- last        oldest first, linked through the entries
+ *
+ * A deferred allocation is an entry and is found by its pointer, so a free removes it from the
+ * queue. While its completion function runs it is not in the queue, but is still found: a free then
+ * ends it, and it is not there when the function returns. */
+static void remove_deferred(pprofdelta_heap *heap, uint32_t number)
 {
-    uint32_t former = find(heap, ptr);
-    if (!former)
-        return;
-    heap->stats.replaced++;
-    pd_entry_end(heap, former);
-}
-
-/* Holds the site of the event. Returns 0 if there is no room; the drop is counted. */
-static uint32_t hold_site(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key)
-{
-    uint32_t site = pd_site_for(&heap->sites, event, key);
-    if (!site) {
-        heap->is_short_of_room = true;
-        count_drop(heap, &heap->sites.pool, &heap->stats.dropped_sites);
-        return 0;
-    }
-    if (event->depth > heap->options.max_depth)
-        heap->stats.cut++;
-    pd_site_at(&heap->sites, site)->holders++;
-    return site;
-}
-
-/* An entry that holds the site of the event. Returns 0 if there is no room; the drop is counted. */
-static uint32_t take(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
-                     pd_entry_state state)
-{
-    uint32_t number = pd_pool_take(&heap->entries);
-    if (!number) {
-        count_drop(heap, &heap->entries, &heap->stats.dropped_live);
-        return 0;
-    }
-    uint32_t site = hold_site(heap, event, key);
-    if (!site) {
-        pd_pool_give(&heap->entries, number);
-        return 0;
-    }
+    pd_deferral *queue = &heap->deferral;
     pd_entry *entry = pd_entry_at(heap, number);
-    entry->ptr = event->ptr;
-    entry->weight = event->weight;
-    entry->site = site;
-    entry->state = state;
-    return number;
+    *(entry->before ? &pd_entry_at(heap, entry->before)->after : &queue->first) = entry->after;
+    *(entry->after ? &pd_entry_at(heap, entry->after)->before : &queue->last) = entry->before;
+    queue->len--;
 }
 
-uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
-                       pd_entry_state state)
+static void add_deferred(pprofdelta_heap *heap, uint32_t number)
 {
-    end_former(heap, event->ptr);
-    uint32_t number = take(heap, event, key, state);
-    if (number)
-        index_add(heap, number, event->size, &event->weight);
-    return number;
-}
-
-bool pd_entry_complete(pprofdelta_heap *heap, uint32_t number, const pprofdelta_heap_event *event,
-                       pd_key key)
-{
+    pd_deferral *queue = &heap->deferral;
     pd_entry *entry = pd_entry_at(heap, number);
-    bool is_moved = event->ptr != entry->ptr;
-    if (is_moved)
-        end_former(heap, event->ptr);
-    uint32_t site = pd_event_admit(heap, event) ? hold_site(heap, event, key) : 0;
-    if (!site) {
-        pd_entry_end(heap, number);
-        heap->stats.cancelled--; /* it was dropped or refused */
-        return false;
-    }
-    pd_site_at(&heap->sites, entry->site)->holders--;
-    entry->site = site;
-    entry->weight = event->weight;
-    if (is_moved) {
-        index_remove(heap, number);
-        entry->ptr = event->ptr;
-        index_add(heap, number, event->size, &event->weight);
-    }
-    pd_entry_count(heap, number);
-    return true;
+    entry->before = queue->last;
+    entry->after = 0;
+    *(queue->last ? &pd_entry_at(heap, queue->last)->after : &queue->first) = number;
+    queue->last = number;
+    queue->len++;
 }
 
 void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos)
@@ -208,7 +151,8 @@ static void count_begin(pprofdelta_heap *heap, uint32_t site, const pprofdelta_w
     set_writing(heap, 0);
 }
 
-void pd_entry_count(pprofdelta_heap *heap, uint32_t number)
+/* Counts it as alive. */
+static void count_entry(pprofdelta_heap *heap, uint32_t number)
 {
     pd_entry *entry = pd_entry_at(heap, number);
     entry->state = PD_ENTRY_LIVE;
@@ -243,7 +187,9 @@ static void release(pprofdelta_heap *heap, uint32_t number)
     pd_pool_give(&heap->entries, number);
 }
 
-void pd_entry_end(pprofdelta_heap *heap, uint32_t number)
+/* Ends an entry in any state, with its pieces. If it was counted, its end is counted; if it was deferred, it counts
+ * as cancelled. */
+static void end_entry(pprofdelta_heap *heap, uint32_t number)
 {
     const pd_entry *entry = pd_entry_at(heap, number);
     if (pd_entry_is_counted(entry)) {
@@ -254,11 +200,116 @@ void pd_entry_end(pprofdelta_heap *heap, uint32_t number)
     } else {
         heap->stats.cancelled++;
         if (entry->state == PD_ENTRY_DEFERRED)
-            pd_deferral_remove(heap, number);
+            remove_deferred(heap, number);
     }
     if (entry->state != PD_ENTRY_HELD)
         index_remove(heap, number);
     release(heap, number);
+}
+
+/* ---- making entries -------------------------------------------------------------------------- */
+
+/* Ends the entry with this pointer, if there is one: its end was not seen. */
+static void end_former(pprofdelta_heap *heap, const void *ptr)
+{
+    uint32_t former = find_entry(heap, ptr);
+    if (!former)
+        return;
+    heap->stats.replaced++;
+    end_entry(heap, former);
+}
+
+/* Can the event be counted: has it its arrays, a weight that is not below 0, and do all sums stay within 64
+ * bits? If not, it counts as refused. */
+static bool admit(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
+{
+    const pprofdelta_weight *weight = &event->weight, *all = &heap->allocated;
+    bool is_sound = pd_trace_has_arrays(event) && weight->objects >= 0 && weight->bytes >= 0 &&
+                    weight->objects <= INT64_MAX - all->objects &&
+                    weight->bytes <= INT64_MAX - all->bytes;
+    heap->stats.refused += !is_sound;
+    return is_sound;
+}
+
+static void count_drop(pprofdelta_heap *heap, const pd_pool *pool, uint64_t *capped)
+{
+    (*(pd_pool_is_full(pool) ? capped : &heap->stats.dropped_memory))++;
+}
+
+/* Holds the site of the event. Returns 0 if there is no room; the drop is counted. */
+static uint32_t hold_site(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key)
+{
+    uint32_t site = pd_site_for(&heap->sites, event, key);
+    if (!site) {
+        heap->is_short_of_room = true;
+        count_drop(heap, &heap->sites.pool, &heap->stats.dropped_sites);
+        return 0;
+    }
+    if (event->depth > heap->options.max_depth)
+        heap->stats.cut++;
+    pd_site_at(&heap->sites, site)->holders++;
+    return site;
+}
+
+/* An entry that holds the site of the event. Returns 0 if there is no room; the drop is counted. */
+static uint32_t take(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
+                     pd_entry_state state)
+{
+    uint32_t number = pd_pool_take(&heap->entries);
+    if (!number) {
+        count_drop(heap, &heap->entries, &heap->stats.dropped_live);
+        return 0;
+    }
+    uint32_t site = hold_site(heap, event, key);
+    if (!site) {
+        pd_pool_give(&heap->entries, number);
+        return 0;
+    }
+    pd_entry *entry = pd_entry_at(heap, number);
+    entry->ptr = event->ptr;
+    entry->weight = event->weight;
+    entry->site = site;
+    entry->state = state;
+    return number;
+}
+
+/* Makes an entry, in the index and the filter. It holds its site and is not counted yet. Returns 0
+ * if there is no room; the drop is counted. An older entry with the same pointer ends. */
+static uint32_t make_entry(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
+                           pd_entry_state state)
+{
+    end_former(heap, event->ptr);
+    uint32_t number = take(heap, event, key, state);
+    if (number)
+        index_add(heap, number, event->size, &event->weight);
+    return number;
+}
+
+/* Counts an entry that was deferred, as the event has it now. Returns false if there is no room: it has
+ * ended. */
+static bool complete_entry(pprofdelta_heap *heap, uint32_t number,
+                           const pprofdelta_heap_event *event, pd_key key)
+{
+    pd_entry *entry = pd_entry_at(heap, number);
+    bool is_moved = event->ptr != entry->ptr;
+    if (is_moved)
+        end_former(heap, event->ptr);
+    uint32_t site = admit(heap, event) ? hold_site(heap, event, key) : 0;
+    if (!site) {
+        end_entry(heap, number);
+        heap->stats.cancelled--; /* it was dropped or refused */
+        return false;
+    }
+    pd_site_at(&heap->sites, entry->site)->holders--;
+    entry->site = site;
+    entry->weight = event->weight;
+    if (is_moved) {
+        index_remove(heap, number);
+        entry->ptr = event->ptr;
+        index_add(heap, number, event->size, &event->weight);
+    }
+    count_entry(heap, number);
+    return true;
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
@@ -288,7 +339,7 @@ static bool add_piece(pprofdelta_heap *heap, uint32_t block, const pprofdelta_he
         uint32_t number = take(heap, event, key, PD_ENTRY_PIECE);
         if (!number)
             return false;
-        pd_entry_count(heap, number);
+        count_entry(heap, number);
         pd_entry_at(heap, number)->state = PD_ENTRY_PIECE;
         pd_entry_at(heap, number)->more = head->more;
         head->more = number;
@@ -330,16 +381,6 @@ static void shrink(pprofdelta_heap *heap, uint32_t block, size_t before, size_t 
     }
 }
 
-bool pd_event_admit(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
-{
-    const pprofdelta_weight *weight = &event->weight, *all = &heap->allocated;
-    bool is_sound = pd_trace_has_arrays(event) && weight->objects >= 0 && weight->bytes >= 0 &&
-                    weight->objects <= INT64_MAX - all->objects &&
-                    weight->bytes <= INT64_MAX - all->bytes;
-    heap->stats.refused += !is_sound;
-    return is_sound;
-}
-
 int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
 {
     if (!event || !event->ptr)
@@ -347,15 +388,15 @@ int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
     pd_key key = pd_site_key(&heap->sites, event);
     if (!pd_heap_enter(heap))
         return 0;
-    uint32_t number = event->is_piece ? find(heap, event->ptr) : 0;
-    if (!pd_event_admit(heap, event)) {
+    uint32_t number = event->is_piece ? find_entry(heap, event->ptr) : 0;
+    if (!admit(heap, event)) {
         number = 0;
     } else if (number && pd_entry_at(heap, number)->state == PD_ENTRY_LIVE) {
         number = add_piece(heap, number, event, key);
     } else {
-        number = pd_entry_make(heap, event, key, PD_ENTRY_LIVE);
+        number = make_entry(heap, event, key, PD_ENTRY_LIVE);
         if (number)
-            pd_entry_count(heap, number);
+            count_entry(heap, number);
     }
     pd_heap_leave(heap);
     return number != 0;
@@ -365,29 +406,30 @@ int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr)
 {
     if (!ptr || !pd_heap_enter(heap))
         return 0;
-    uint32_t number = find(heap, ptr);
+    uint32_t number = find_entry(heap, ptr);
     if (number)
-        pd_entry_end(heap, number);
+        end_entry(heap, number);
     else
         heap->stats.not_tracked++;
     pd_heap_leave(heap);
     return number != 0;
 }
 
-/* The life of the entry, above its number. It shows a second call for the same block, whose number may
- * be unused by then or belong to another allocation. */
-static uint64_t hold(const pd_entry *entry, uint32_t number)
+/* The life of the entry, above its number: by then the number may be unused or belong to another
+ * allocation. */
+static uint64_t id_of(const pd_entry *entry, uint32_t number)
 {
     return (uint64_t)entry->life << 32 | number;
 }
 
-static uint32_t held(const pprofdelta_heap *heap, const pprofdelta_heap_realloc *r)
+/* The number of the entry with this id if it is in this state; else 0. */
+static uint32_t entry_with(const pprofdelta_heap *heap, uint64_t id, pd_entry_state state)
 {
-    uint32_t number = (uint32_t)r->held;
+    uint32_t number = (uint32_t)id;
     if (!number || number > heap->entries.made)
         return 0;
     const pd_entry *entry = pd_entry_at(heap, number);
-    return entry->state == PD_ENTRY_HELD && hold(entry, number) == r->held ? number : 0;
+    return entry->state == state && id_of(entry, number) == id ? number : 0;
 }
 
 int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
@@ -395,16 +437,16 @@ int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
 {
     if (!ptr || !r || !pd_heap_enter(heap))
         return 0;
-    uint32_t number = find(heap, ptr);
+    uint32_t number = find_entry(heap, ptr);
     pd_entry *entry = number ? pd_entry_at(heap, number) : NULL;
     bool was = entry && entry->state == PD_ENTRY_LIVE;
     if (was) {
         entry->state = PD_ENTRY_HELD;
         index_remove(heap, number);
-        r->held = hold(entry, number);
+        r->held = id_of(entry, number);
         r->bytes = weight_of(heap, number).bytes;
     } else if (entry) {
-        pd_entry_end(heap, number);
+        end_entry(heap, number);
     } else {
         heap->stats.not_tracked++;
     }
@@ -417,9 +459,9 @@ void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc 
 {
     if (!pd_heap_enter(heap))
         return;
-    uint32_t number = held(heap, r);
+    uint32_t number = entry_with(heap, r->held, PD_ENTRY_HELD);
     if (number && !ptr) {
-        pd_entry_end(heap, number);
+        end_entry(heap, number);
     } else if (number) {
         end_former(heap, ptr);
         if (after < before)
@@ -432,4 +474,93 @@ void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc 
     }
     r->held = 0;
     pd_heap_leave(heap);
+}
+
+/* ---- completing -------------------------------------------------------------------------------- */
+
+int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
+{
+    if (!event || !event->ptr)
+        return PPROFDELTA_HEAP_DROPPED;
+    pd_key key = pd_site_key(&heap->sites, event);
+    int answer = PPROFDELTA_HEAP_DROPPED;
+    if (!pd_heap_enter(heap))
+        return answer;
+    const uint32_t *len = &heap->deferral.len, max = heap->options.max_deferred;
+    const bool is_sound = admit(heap, event), is_full = *len >= max;
+    heap->stats.dropped_deferred += is_sound && is_full;
+    uint32_t number = is_sound && !is_full ? make_entry(heap, event, key, PD_ENTRY_DEFERRED) : 0;
+    if (number) {
+        add_deferred(heap, number);
+        answer = *len > max / 2 ? PPROFDELTA_HEAP_COMPLETE_SOON : PPROFDELTA_HEAP_DEFERRED;
+    }
+    pd_heap_leave(heap);
+    return answer;
+}
+
+/* An allocation that is being completed: the id of its entry, and its site. */
+typedef struct completing {
+    uint64_t id;
+    uint32_t site;
+    pprofdelta_heap_event event;
+} completing;
+
+/* Takes the oldest one from the queue. Holds its site once more: what the event points to must
+ * outlive a free that comes meanwhile. */
+static bool take_oldest(pprofdelta_heap *heap, completing *c)
+{
+    if (!pd_heap_enter(heap))
+        return false;
+    uint32_t number = heap->deferral.first;
+    if (number) {
+        remove_deferred(heap, number);
+        pd_entry *entry = pd_entry_at(heap, number);
+        pd_site *site = pd_site_at(&heap->sites, entry->site);
+        entry->state = PD_ENTRY_COMPLETING;
+        site->holders++;
+        *c = (completing){.id = id_of(entry, number),
+                          .site = entry->site,
+                          .event = {.ptr = entry->ptr, .weight = entry->weight}};
+        pd_trace_show(site->trace, &c->event);
+    }
+    pd_heap_leave(heap);
+    return number != 0;
+}
+
+/* Counts the completed allocation, if it has not ended meanwhile. */
+static bool count_completed(pprofdelta_heap *heap, const completing *c, bool is_wanted)
+{
+    bool is_tracked = false;
+    pd_key key = pd_site_key(&heap->sites, &c->event);
+    if (!pd_heap_enter(heap))
+        return false;
+    uint32_t number = entry_with(heap, c->id, PD_ENTRY_COMPLETING);
+    if (number && is_wanted && c->event.ptr)
+        is_tracked = complete_entry(heap, number, &c->event, key);
+    else if (number)
+        end_entry(heap, number);
+    heap->stats.completed += is_tracked;
+    pd_site_at(&heap->sites, c->site)->holders--;
+    pd_heap_leave(heap);
+    return is_tracked;
+}
+
+size_t pprofdelta_heap_complete(pprofdelta_heap *heap, pprofdelta_heap_completion *completion,
+                                void *cookie)
+{
+    size_t tracked = 0;
+    uint32_t left = 0;
+    if (__atomic_exchange_n(&heap->deferral.is_completing, 1, __ATOMIC_ACQUIRE))
+        return 0;
+    if (pd_heap_enter(heap)) {
+        left = heap->deferral.len;
+        pd_heap_leave(heap);
+    }
+    completing c;
+    for (; left && take_oldest(heap, &c); left--) {
+        bool is_wanted = !completion || completion(cookie, &c.event);
+        tracked += count_completed(heap, &c, is_wanted);
+    }
+    __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELEASE);
+    return tracked;
 }

@@ -1,23 +1,28 @@
 /* Writes a batch as a profile: sites become samples, addresses become locations. */
-#include "heap/ages.h"
 #include "heap/heap.h"
 #include "profile/stamp.h"
 
 typedef struct writing {
     pprofdelta_heap *heap;
-    pd_batch_writer *writer;
     pd_model *out;
+    pd_places *places;
     bool is_all;         /* in use: everything, not changes */
     bool has_inuse;      /* a value of inuse_space is not 0 */
     size_t types;        /* without the gauges */
     const pd_site *site; /* of the last sample, and the bytes of its stack, which are still there */
     size_t stack_len;
-    pprofdelta_heap_kind kind;
+    bool is_full;
 } writing;
 
 static uint32_t string(writing *w, const char *text)
 {
     return pd_model_string(w->out, pd_bytes_of(text));
+}
+
+static void add_type(writing *w, const char *name, const char *unit)
+{
+    uint32_t type = string(w, name);
+    pd_model_add_type(w->out, type, string(w, unit));
 }
 
 static void write_types(writing *w)
@@ -32,19 +37,13 @@ static void write_types(writing *w)
         [PD_FREED_OBJECTS] = {"freed_objects", "count"},
         [PD_FREED_BYTES] = {"freed_space", "bytes"},
     };
-    for (size_t i = 0; i < w->types; i++) {
-        uint32_t type = string(w, types[i][0]);
-        pd_model_add_type(w->out, type, string(w, types[i][1]));
-    }
     const pprofdelta_heap_options *o = &w->heap->options;
-    if (o->gauge) {
-        uint32_t type = string(w, o->gauge);
-        pd_model_add_type(w->out, type, string(w, o->gauge_unit));
-    }
-    if (o->second_gauge) {
-        uint32_t type = string(w, o->second_gauge);
-        pd_model_add_type(w->out, type, string(w, o->gauge_unit));
-    }
+    for (size_t i = 0; i < w->types; i++)
+        add_type(w, types[i][0], types[i][1]);
+    if (o->gauge)
+        add_type(w, o->gauge, o->gauge_unit);
+    if (o->second_gauge)
+        add_type(w, o->second_gauge, o->gauge_unit);
 }
 
 static void write_stack(writing *w, const pd_site *site)
@@ -52,17 +51,8 @@ static void write_stack(writing *w, const pd_site *site)
     const pd_trace *trace = site->trace;
     uint8_t *at = trace->depth ? pd_model_stack(w->out, trace->depth) : NULL;
     if (at)
-        pd_model_stack_end(w->out, pd_places_put(&w->writer->places, w->out, at, trace->stack,
-                                                 trace->depth, pd_site_era(site)));
-}
-
-static void write_labels(writing *w, const pd_trace *trace)
-{
-    for (uint32_t i = 0; i < trace->labels_len; i++) {
-        const pprofdelta_label *label = &trace->labels[i];
-        uint32_t key = string(w, label->key), str = string(w, label->str);
-        pd_model_add_label(w->out, key, str, label->num, string(w, label->num_unit));
-    }
+        pd_model_stack_end(w->out, pd_places_put(w->places, w->out, at, trace->stack, trace->depth,
+                                                 pd_site_era(site)));
 }
 
 /* The share of the batch's peak, or what changed in it since the last batch. */
@@ -76,6 +66,12 @@ static pprofdelta_weight share_of_peak(const writing *w, const pd_site *site)
                                (int64_t)((uint64_t)now.bytes - (uint64_t)sent.bytes)};
 }
 
+static void add_label(writing *w, const pprofdelta_label *label)
+{
+    uint32_t key = string(w, label->key), str = string(w, label->str);
+    pd_model_add_label(w->out, key, str, label->num, string(w, label->num_unit));
+}
+
 static void begin_sample(writing *w, pd_site *site)
 {
     if (w->site == site) {
@@ -85,9 +81,10 @@ static void begin_sample(writing *w, pd_site *site)
         w->site = site;
         w->stack_len = w->out->stack.len;
     }
-    write_labels(w, site->trace);
+    for (uint32_t i = 0; i < site->trace->labels_len; i++)
+        add_label(w, &site->trace->labels[i]);
     if (!site->era)
-        site->era = pd_era_sealed(w->writer->places.era);
+        site->era = pd_era_sealed(w->places->era);
 }
 
 /* What ended with one age, from 1. */
@@ -97,8 +94,7 @@ static void write_age(void *cookie, pd_site *site, uint32_t age, const pprofdelt
     const int64_t values[PD_HEAP_MOST_TYPES] = {
         [PD_FREED_OBJECTS] = weight->objects, [PD_FREED_BYTES] = weight->bytes};
     begin_sample(w, site);
-    uint32_t key = string(w, "age");
-    pd_model_add_label(w->out, key, 0, age, string(w, "windows"));
+    add_label(w, &(pprofdelta_label){.key = "age", .num = age, .num_unit = "windows"});
     pd_model_add_sample(w->out, values);
 }
 
@@ -106,9 +102,7 @@ static void write_age(void *cookie, pd_site *site, uint32_t age, const pprofdelt
 static void write_ordinary(writing *w, pd_site *site)
 {
     const pd_heap_sums *changed = &site->changed[pd_sites_sending(&w->heap->sites)];
-    int first = w->kind == PPROFDELTA_HEAP_FULL ? 0
-                : w->is_all                     ? PD_INUSE_OBJECTS
-                                                : PD_PEAK_OBJECTS;
+    int first = w->is_full ? 0 : w->is_all ? PD_INUSE_OBJECTS : PD_PEAK_OBJECTS;
     int64_t values[PD_HEAP_MOST_TYPES] = {0};
     for (int i = 0; i < PD_PEAK_OBJECTS; i++) {
         values[i] = changed->at[i];
@@ -120,7 +114,7 @@ static void write_ordinary(writing *w, pd_site *site)
     values[PD_PEAK_BYTES] = peak.bytes;
     for (int i = 0; i < 2 && pd_has_ages(&w->heap->sites); i++) {
         values[PD_FREED_OBJECTS + i] = changed->at[PD_YOUNG_OBJECTS + i];
-        if (w->kind == PPROFDELTA_HEAP_FULL)
+        if (w->is_full)
             pd_heap_add(&values[PD_FREED_OBJECTS + i], site->base.at[PD_YOUNG_OBJECTS + i]);
     }
     /* The values of a site that is being made are 0. Nothing else of it may be read. */
@@ -137,7 +131,7 @@ static void write_site(writing *w, uint32_t number)
     pd_site *site = pd_site_at(sites, number);
     write_ordinary(w, site);
     if (pd_has_ages(sites))
-        pd_ages_visit(sites, site, w->kind == PPROFDELTA_HEAP_FULL, write_age, w);
+        pd_ages_visit(sites, site, w->is_full, write_age, w);
 }
 
 static void write_sites(writing *w)
@@ -159,13 +153,12 @@ static void write_row(writing *w, const pprofdelta_heap_row *row)
     int64_t values[PD_HEAP_MOST_TYPES] = {0};
     values[w->types] = row->value;
     values[w->types + 1] = row->second;
-    pd_places *places = &w->writer->places;
     size_t len = row->frames_len + row->depth;
     uint8_t *at = len ? pd_model_stack(w->out, len) : NULL;
     if (at) {
         for (size_t i = 0; i < row->frames_len; i++)
-            at = pd_model_stack_put(at, pd_places_write_frame(places, w->out, &row->frames[i]));
-        pd_model_stack_end(w->out, pd_places_put(places, w->out, at, row->stack, row->depth, 0));
+            at = pd_model_stack_put(at, pd_places_write_frame(w->places, w->out, &row->frames[i]));
+        pd_model_stack_end(w->out, pd_places_put(w->places, w->out, at, row->stack, row->depth, 0));
     }
     pd_model_add_sample(w->out, values);
 }
@@ -174,9 +167,9 @@ static void write_stamp(writing *w)
 {
     const pprofdelta_heap_window *b = &w->heap->export.batch;
     pprofdelta_stamp stamp = {
-        .live = w->kind == PPROFDELTA_HEAP_FULL ? PPROFDELTA_LIVE_FULL
-                : w->is_all                     ? PPROFDELTA_LIVE_WINDOW
-                                                : PPROFDELTA_LIVE_DELTA,
+        .live = w->is_full  ? PPROFDELTA_LIVE_FULL
+                : w->is_all ? PPROFDELTA_LIVE_WINDOW
+                            : PPROFDELTA_LIVE_DELTA,
         .id = b->id,
         .epoch = b->epoch,
         .sequence = b->sequence,
@@ -213,15 +206,17 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
                                    pd_bytes *out, pprofdelta_error *err)
 {
     pd_batch_writer *writer = &heap->writer;
-    pprofdelta_heap_kind kind = heap->export.batch.kind;
+    const bool is_full = heap->export.batch.kind == PPROFDELTA_HEAP_FULL;
     bool is_snapshot = inuse == PPROFDELTA_HEAP_BY_FORMAT ? heap->options.format != PPROFDELTA_PPROF
                                                           : inuse == PPROFDELTA_HEAP_SNAPSHOT;
-    writing w = {.heap = heap,
-                 .writer = writer,
-                 .out = &writer->door.model,
-                 .is_all = kind == PPROFDELTA_HEAP_FULL || is_snapshot,
-                 .types = pd_has_ages(&heap->sites) ? PD_FREED_BYTES + 1 : PD_HEAP_TYPES,
-                 .kind = kind};
+    writing w = {
+        .heap = heap,
+        .out = &writer->door.model,
+        .places = &writer->places,
+        .is_full = is_full,
+        .is_all = is_full || is_snapshot,
+        .types = pd_has_ages(&heap->sites) ? PD_FREED_BYTES + 1 : PD_HEAP_TYPES,
+    };
     pd_places_clear_places(&writer->places); /* a number may get another meaning */
     PD_TRY(pd_places_begin(&writer->places, writer->loads, &writer->mem, err));
     pd_model_begin(&writer->door.model, &writer->mem, err);

@@ -69,11 +69,6 @@ pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_le
     return PPROFDELTA_OK;
 }
 
-void pd_ledger_rollback(pd_ledger *ledger)
-{
-    pd_keymap_truncate(&ledger->keys, ledger->kept);
-}
-
 static void swap_counters(pd_ledger *ledger)
 {
     PD_SWAP(int64_t *, ledger->base, ledger->tried);

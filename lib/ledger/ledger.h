@@ -51,12 +51,6 @@ void pd_ledger_clear(pd_ledger *ledger, size_t counters);
 pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
                                     pprofdelta_error *err);
 
-/* The room for `len` entries and a few new ones in the next window. */
-static inline size_t pd_ledger_roomy(size_t len)
-{
-    return len + len / 32 + 16;
-}
-
 /* Shrinks the arrays to `room` entries, at least as many as there are. */
 void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room);
 
@@ -102,9 +96,6 @@ static inline bool pd_ledger_is_living(const pd_ledger *ledger, size_t entry)
 
 /* Puts an entry in the place of another one. Slots and what was tried are left as they are. */
 void pd_ledger_move(pd_ledger *ledger, size_t to, size_t from);
-
-/* Removes the entries that are not kept. */
-void pd_ledger_rollback(pd_ledger *ledger);
 
 /* Exchanges the bases for what the open attempt had, if there is one: all kept entries count as
  * committed. The next call exchanges them again. In between, the ledger is only read. */

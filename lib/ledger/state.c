@@ -260,11 +260,9 @@ static void pass_remembered(stream *s, pd_remembered *last)
 /* Returns whether the open attempt had more than the base. */
 static bool has_more(const pd_ledger *ledger, size_t entry)
 {
-    const int64_t *base = pd_ledger_base(ledger, entry), *tried = pd_ledger_tried(ledger, entry);
-    bool more = ledger->is_open && entry >= ledger->committed;
-    for (size_t i = 0; i < ledger->counters && ledger->is_open && !more; i++)
-        more = tried[i] != base[i];
-    return more;
+    return ledger->is_open && (entry >= ledger->committed ||
+                               memcmp(pd_ledger_tried(ledger, entry), pd_ledger_base(ledger, entry),
+                                      ledger->counters * sizeof *ledger->base) != 0);
 }
 
 /* The side of an entry: an excess of each counter. */

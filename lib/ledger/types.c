@@ -19,29 +19,20 @@ enum { LIST = 340, SHORT_LIST = 180 };
 
 typedef struct listing {
     char text[LIST];
-    size_t len, most;
-    bool is_full;
 } listing;
-
-static void list_name(listing *l, const pd_type_name *name)
-{
-    const size_t most = l->most, type_len = name->type.len, unit_len = name->unit.len;
-    if (l->is_full)
-        return;
-    int len = snprintf(l->text + l->len, most - l->len, "%s%.*s/%.*s", l->len ? ", " : "",
-                       (int)(type_len < most ? type_len : most), (const char *)name->type.ptr,
-                       (int)(unit_len < most ? unit_len : most), (const char *)name->unit.ptr);
-    l->len += (size_t)len;
-    l->is_full = l->len >= most;
-    if (l->is_full)
-        memcpy(l->text + most - sizeof "...", "...", sizeof "...");
-}
 
 static listing list_names(const pd_type_name *names, size_t len, size_t most)
 {
-    listing l = {.most = most};
-    for (size_t i = 0; i < len; i++)
-        list_name(&l, &names[i]);
+    listing l = {""};
+    size_t at = 0;
+    for (size_t i = 0; i < len && at < most; i++) {
+        const pd_bytes type = names[i].type, unit = names[i].unit;
+        at += (size_t)snprintf(l.text + at, most - at, "%s%.*s/%.*s", i ? ", " : "",
+                               (int)(type.len < most ? type.len : most), (const char *)type.ptr,
+                               (int)(unit.len < most ? unit.len : most), (const char *)unit.ptr);
+    }
+    if (at >= most)
+        memcpy(l.text + most - sizeof "...", "...", sizeof "...");
     return l;
 }
 
@@ -231,14 +222,13 @@ static bool are_equal(const pd_type_name *a, pd_type_name b)
 static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_name *names,
                                       size_t len, pprofdelta_error *err)
 {
-    listing before = {.most = SHORT_LIST};
-    for (size_t i = 0; i < schema->len; i++) {
-        pd_type_name name = name_of(schema, i);
-        list_name(&before, &name);
-    }
+    pd_type_name before[PPROFDELTA_MAX_TYPES];
+    for (size_t i = 0; i < schema->len; i++)
+        before[i] = name_of(schema, i);
     return pd_because(err, PPROFDELTA_REASON_OTHER_TYPES,
                       PD_FAIL(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type",
-                              "the value types differ: prev has %s; cur has %s", before.text,
+                              "the value types differ: prev has %s; cur has %s",
+                              list_names(before, schema->len, SHORT_LIST).text,
                               list_names(names, len, SHORT_LIST).text));
 }
 
@@ -268,14 +258,13 @@ pprofdelta_status pd_schema_agree(const pd_schema *schema, const pd_type_name *n
         bool was_counter = columns->slot[i] < schema->counters;
         if (names[i].is_counter == was_counter)
             continue;
-        listing name = list_names(&names[i], 1, SHORT_LIST);
         return pd_because(
             err, PPROFDELTA_REASON_OTHER_OPTIONS,
             pd_fail(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_DELTA, "sample_type", i,
                     PPROFDELTA_NOWHERE,
                     "%s is a %s now and was a %s before: the options name other types than "
                     "they did when the last window was remembered",
-                    name.text, was_counter ? "gauge" : "counter",
+                    list_names(&names[i], 1, SHORT_LIST).text, was_counter ? "gauge" : "counter",
                     was_counter ? "counter" : "gauge"));
     }
     return PPROFDELTA_OK;

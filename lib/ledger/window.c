@@ -186,16 +186,10 @@ void pd_window_settle(pd_window *w, pd_commit how)
     w->len = w->unchanged = 0;
 }
 
-void pd_window_commit_settled(pd_window *w)
-{
-    pd_ledger_commit(w->ledger);
-    w->len = 0;
-}
-
 void pd_window_abandon(pd_window *w)
 {
     if (w->ledger)
-        pd_ledger_rollback(w->ledger);
+        pd_keymap_truncate(&w->ledger->keys, w->ledger->kept);
     w->len = w->unchanged = 0;
 }
 

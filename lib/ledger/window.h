@@ -163,16 +163,6 @@ typedef enum pd_commit {
  * PD_COMMIT_REPLACE the bases are removed. The window is empty afterwards. Cannot fail. */
 void pd_window_settle(pd_window *window, pd_commit how);
 
-/* Commits what was settled. Cannot fail. */
-void pd_window_commit_settled(pd_window *window);
-
-/* Settles the window and commits it. */
-static inline void pd_window_commit(pd_window *window, pd_commit how)
-{
-    pd_window_settle(window, how);
-    pd_window_commit_settled(window);
-}
-
 /* Removes the window's new entries from the ledger. The window is empty afterwards. */
 void pd_window_abandon(pd_window *window);
 

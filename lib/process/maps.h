@@ -26,7 +26,7 @@ typedef struct pd_map {
     uint64_t start, limit, file_offset;
     size_t name_off, build_id_off; /* in text */
     uint32_t name_len, build_id_len;
-    bool is_there; /* it was in the last reading */
+    uint32_t is_there; /* it was in the last reading */
 } pd_map;
 
 typedef struct pd_maps {

@@ -195,7 +195,7 @@ static void settle(pprofdelta_recorder *r, bool has_arrived)
         pd_recorder_carry_on(r);
     pd_window_settle(&r->window, r->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE);
     if (is_base)
-        pd_window_commit_settled(&r->window);
+        pd_ledger_commit(&r->ledger);
     r->has_base |= is_base || r->restart;
     r->last_nanos = r->time_nanos;
     r->restarted = false;

@@ -9,7 +9,6 @@
  *             4 ...   at most 1, 2, 4 ... 128 changes; below: all */
 #include "fuzz.h"
 
-#include "heap/ages.h"
 #include "heap/heap.h"
 #include "live.h"
 #include "program.h"
