@@ -1,8 +1,8 @@
 /* What the parts of `pprofdelta leaks` share.
  *
- *     leaks_files.c     lists the files, reads their times and stamps
+ *     leaks_files.c     lists the files, reads their times, stamps and sums
  *     leaks_order.c     sorts them into runs (pure)
- *     leaks_windows.c   reads each window: in-use values, the library's sum where they are changes
+ *     leaks_windows.c   finds the runs and their ends, and reads each window
  *     leaks_rows.c      one series for each stack
  *     leaks_verdict.c   is a series a leak? (pure)
  *     leaks_survival.c  the same for a survival table (pure)
@@ -44,17 +44,37 @@ typedef struct cli_leaks_cause {
     const cli_frame *caller; /* NULL: none */
 } cli_leaks_cause;
 
-/* What a profile has for one age, or as allocated. */
-typedef struct cli_leaks_amount {
-    double objects, bytes;           /* of this window, or since the process began */
-    double last_objects, last_bytes; /* the same in the window before */
-} cli_leaks_amount;
+/* A value over the windows: what is in use, or what was allocated until then. */
+typedef struct cli_leaks_value {
+    double total, before; /* at the end of the last window, and of the one before */
+    double sum;           /* over all windows: the ratios of sums are mean sizes */
+} cli_leaks_value;
+
+/* Begins a window. goes_on: what it has is added to the total; else it is the total. */
+void cli_leaks_value_begin(cli_leaks_value *value, bool goes_on);
+
+typedef enum cli_leaks_column {
+    CLI_LEAKS_LEVEL,   /* what is judged */
+    CLI_LEAKS_OBJECTS, /* in use, as the next, for the mean size */
+    CLI_LEAKS_BYTES,
+    CLI_LEAKS_ALLOCATED,    /* the counter of what is judged */
+    CLI_LEAKS_MADE_OBJECTS, /* those of the others */
+    CLI_LEAKS_MADE_BYTES,
+    CLI_LEAKS_FREED_OBJECTS, /* not if any column is missing: then the profile has no ages */
+    CLI_LEAKS_FREED_BYTES,
+    CLI_LEAKS_COLUMNS
+} cli_leaks_column;
+#define CLI_LEAKS_IS_IN_USE(column) ((column) < CLI_LEAKS_ALLOCATED)
+
+typedef struct cli_leaks_freed {
+    cli_leaks_value objects, bytes;
+} cli_leaks_freed;
 
 /* What is known of a stack where the profiles have ages. */
 typedef struct cli_leaks_lives {
     cli_leaks_cohorts cohorts;
-    cli_leaks_amount *amounts; /* allocated; then freed, by class of age (see leaks_rows.c) */
-    size_t amounts_len, amounts_cap;
+    cli_leaks_freed *freed; /* by class of age (see leaks_rows.c) */
+    size_t freed_len, freed_cap;
     /* Of the run, bytes and objects that were freed in the window in which they were allocated. */
     double brief, brief_objects;
 } cli_leaks_lives;
@@ -63,11 +83,12 @@ typedef struct cli_leaks_row {
     size_t sample;   /* in samples: the length of the one with the stack */
     cli_stack stack; /* by cli_leaks_rows_end */
     double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
-    double now, objects_now;                  /* of the last window */
-    double made, made_before;                 /* allocated until then, and before the sum */
-    double objects_made, objects_made_before; /* the same, in objects */
-    double sum_level, sum_bytes, sum_objects; /* over all windows: their ratios are mean sizes */
-    double bytes_now;
+    union {
+        struct {
+            cli_leaks_value now, objects, bytes, made, objects_made, bytes_made;
+        };
+        cli_leaks_value of[CLI_LEAKS_FREED_OBJECTS]; /* the same by column */
+    };
     cli_leaks_lives *lives; /* NULL: the profiles have no ages */
     /* Set when it is judged: */
     double weight;         /* what one sample of it stands for */
@@ -98,45 +119,24 @@ typedef struct cli_leaks_rows {
     size_t points;
     bool has_allocated; /* the last profile has the counter of what is judged */
     bool has_ages;      /* all profiles have ages: each row has lives */
-    /* Of a sample: it has less than nothing in use, or more than its counter says. */
-    bool has_negative, has_older;
-    bool has_mapped; /* of an account: what is allocated is the size of the mappings of a row */
+    bool has_mapped;    /* of an account: what is allocated is the size of the mappings of a row */
 } cli_leaks_rows;
-
-typedef enum cli_leaks_column {
-    CLI_LEAKS_LEVEL,     /* what is judged */
-    CLI_LEAKS_ALLOCATED, /* its counter */
-    CLI_LEAKS_OBJECTS,   /* in use, as the next, for the mean size */
-    CLI_LEAKS_BYTES,
-    CLI_LEAKS_MADE_OBJECTS, /* their counters */
-    CLI_LEAKS_MADE_BYTES,
-    CLI_LEAKS_FREED_OBJECTS, /* not if any column is missing: then the profile has no ages */
-    CLI_LEAKS_FREED_BYTES,
-    CLI_LEAKS_COLUMNS
-} cli_leaks_column;
 
 /* The columns of one profile; SIZE_MAX: the profile has no such column. */
 typedef struct cli_leaks_columns {
     size_t of[CLI_LEAKS_COLUMNS];
 } cli_leaks_columns;
 
-/* From when on a profile counts what was allocated. */
-typedef enum cli_leaks_since {
-    CLI_LEAKS_SINCE_BEGINNING, /* of the process */
-    CLI_LEAKS_SINCE_LAST,      /* the window before */
-    CLI_LEAKS_SINCE_SUM        /* that of the window before: they are one sum */
-} cli_leaks_since;
-
-/* Where a window belongs in the series. */
+/* Where a window belongs in the series, and what its values are. */
 typedef struct cli_leaks_moment {
     size_t point; /* of its block: the last that there is, or the next */
     double seconds;
-    cli_leaks_since since;
-    double period;     /* bytes between two samples; at most 1: every allocation is one */
-    uint64_t sequence; /* of the window */
-    uint64_t begins[CLI_LEAKS_POINTS]; /* that of the first window of each point, with lost ones */
-    bool is_behind_gap; /* this is the first window, or windows before it are missing */
-    bool is_change;     /* what is in use are changes since the window before */
+    double period;          /* bytes between two samples; at most 1: every allocation is one */
+    uint64_t sequence;      /* of the window */
+    const uint64_t *begins; /* that of the first window of each point, with lost ones */
+    bool is_behind_gap;     /* this is the first window, or windows before it are missing */
+    bool has_changes;       /* of what is in use, since the window before; else all of it */
+    bool counts_window;     /* what was allocated in it; else since the process began */
 } cli_leaks_moment;
 
 /* Adds the values of one window. */
@@ -145,9 +145,6 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
 
 /* Sets the stacks of all rows. Call it after the last window. */
 void cli_leaks_rows_end(cli_leaks_rows *rows);
-
-/* Makes the rows empty. */
-void cli_leaks_rows_clear(cli_leaks_rows *rows);
 
 /* Goes through the frames of a row, leaf first: see cli_walk_next. */
 static inline cli_walk cli_leaks_walk(const cli_leaks_rows *rows, const cli_leaks_row *row)
@@ -294,8 +291,8 @@ static inline cli_string cli_leaks_unit_of(const cli_leaks_run *run, const cli_l
     return f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
 }
 
-/* Adds the window of that number, which the rows and the areas have; of `windows`, or of one less. */
-void cli_leaks_timeline_add(cli_leaks_run *run, size_t window, size_t windows, double seconds);
+/* Adds the window of that number, which the rows and the areas have. */
+void cli_leaks_timeline_add(cli_leaks_run *run, size_t window, double seconds);
 
 typedef struct cli_leaks_work {
     cli_leaks_how how;
@@ -320,12 +317,8 @@ int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size
 bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
                             cli_leaks_columns *columns);
 
-/* Reads the windows of each run into the series of its stacks, up to the end of the program.
- *
- *     profile with in-use values     --------------------------------+
- *     changes of in-use values  --> the library's sum so far --------+--> leaks_rows.c
- *
- * A run with both, as a program of the heap door can write it, is added up from its first window on.
+/* Splits the files into runs, and reads the windows of each into the series of its stacks, up to the end of the
+ * program. Values that are changes, or of one window, are added up.
  *
  * A cumulative profile without a stamp is also compared with the one before it by the library, which
  * decides if the process restarted. Then the run ends, and a new run begins.
@@ -333,8 +326,8 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
  * The account of the resident memory that the heap agent writes (rss_space/bytes) has one stack for
  * each area. The areas are the rows of a table of their own.
  *
- * Reads all files with the role of a window. Prints what is wrong; returns an exit code. */
-int cli_leaks_read(cli_leaks_work *work);
+ * Reads all files with the role of a window. */
+void cli_leaks_read(cli_leaks_work *work);
 
 /* ---- frames and stacks (leaks_frames.c) ---- */
 
@@ -494,7 +487,7 @@ bool cli_leaks_put_markdown(const cli_leaks_work *work, const cli_leaks_work *ba
 const char *cli_leaks_advice(const cli_leaks_work *work);
 
 /* "12.0MiB"; "+12.0MiB/h", or "/min" in a run of minutes; "59.0min". Kept (keep.h). */
-const char *cli_leaks_value(double value, cli_string unit);
+const char *cli_leaks_amount(double value, cli_string unit);
 const char *cli_leaks_slope(const cli_leaks_run *run, cli_string unit, double slope);
 const char *cli_leaks_span(double seconds);
 

@@ -110,7 +110,8 @@ static cli_leaks_cause cause_of_threads(const cli_leaks_rows *rows)
 {
     const cli_leaks_row *most = NULL;
     for (size_t i = 0; i < rows->len; i++)
-        if (rows->rows[i].now > (most ? most->now : 0) && creates_threads(rows, &rows->rows[i]))
+        if (rows->rows[i].now.total > (most ? most->now.total : 0) &&
+            creates_threads(rows, &rows->rows[i]))
             most = &rows->rows[i];
     return most ? most->cause : (cli_leaks_cause){.frame = NULL};
 }
@@ -159,7 +160,7 @@ void cli_leaks_judge_areas(cli_leaks_run *run)
         areas->rows[i].weight = page;
         areas->rows[i].cause = cli_leaks_find_cause(areas, i, 1);
         cli_leaks_judge_row(&r, &areas->rows[i]);
-        resident += owner_of(areas, i) == AGENT ? 0 : areas->rows[i].now;
+        resident += owner_of(areas, i) == AGENT ? 0 : areas->rows[i].now.total;
         if (cli_string_is(cli_leaks_area_name(areas, i), "[live heap]"))
             live += areas->rows[i].verdict.growth;
     }

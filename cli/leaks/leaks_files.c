@@ -29,39 +29,51 @@ static int add_operand(cli_leaks_work *w, const char *path)
     return code;
 }
 
-/* Returns whether a file of a directory is of a kind that can be judged. One of a live heap is. */
-static bool can_judge(const cli_leaks_file *file, const cli_leaks_how *how)
+/* Adds up what is judged, if the profile has it. Otherwise *has is false. Returns an exit code. */
+static int add_up(cli_leaks_file *file, const cli_leaks_how *how, bool *has)
 {
-    cli_profile profile = {.view = NULL};
+    cli_profile profile;
     cli_leaks_columns columns;
-    bool can = file->stamp.live || (!cli_profile_load(&profile, file->place, &how->library) &&
-                                    cli_leaks_find_columns(&profile, how->type, &columns));
+    cli_sample sample;
+    int code = cli_profile_load(&profile, file->place, &how->library);
+    *has = !code && cli_leaks_find_columns(&profile, how->type, &columns);
+    size_t level = *has ? columns.of[CLI_LEAKS_LEVEL] : 0;
+    size_t made = *has ? columns.of[CLI_LEAKS_ALLOCATED] : SIZE_MAX;
+    file->made = made == SIZE_MAX ? -1 : cli_sum_double(profile.samples.totals[made]);
+    file->in_use = *has ? cli_sum_double(profile.samples.totals[level]) : 0;
+    for (cli_samples rest = profile.samples; *has && cli_samples_next(&rest, &sample);) {
+        int64_t value = sample.values[level];
+        file->has_negative |= value < 0;
+        file->has_older |= value > (made == SIZE_MAX ? 0 : sample.values[made]);
+    }
     cli_profile_free(&profile);
-    return can;
+    return code;
 }
 
-/* Reads the time and the stamp. A file of a directory may be left out, with a note; then *counts is
- * false. */
+/* Reads the time, the stamp and the sums. A file of a directory may be left out, with a note; then *counts
+ * is false. */
 static int read_file(cli_leaks_file *file, const cli_leaks_how *how, bool *counts)
 {
     pprofdelta_census census;
-    uint64_t limit = how->library.max_memory;
-    int code = cli_input_check(file->place, limit, &census, counts);
+    bool is_judged;
+    int code = cli_input_check(file->place, how->library.max_memory, &census, counts);
     if (code || !*counts)
         return code;
     file->stamp = census.stamp;
     file->time_nanos = file->stamp.live ? file->stamp.to_nanos : census.time_nanos;
+    code = add_up(file, how, &is_judged);
+    bool can_be_named = !file->place.found_in || file->stamp.live || is_judged;
     const char *wrong = file->time_nanos <= 0 && !how->every_nanos
                             ? "has no time (--every=TIME gives one)"
-                        : !file->place.found_in || can_judge(file, how) ? NULL
-                        : how->type                                     ? "has no such sample type"
-                                                                        : "has no in-use values";
-    *counts = !wrong;
+                        : code || can_be_named ? NULL
+                        : how->type            ? "has no such sample type"
+                                               : "has no in-use values";
+    *counts = !wrong && !code;
     if (wrong && !file->place.found_in)
         return cli_error("%s: %s", file->place.path, wrong);
     if (wrong)
         cli_note_left_out(file->place.path, wrong);
-    return CLI_DONE;
+    return code;
 }
 
 /* A recording that was cut off leaves an empty file. */

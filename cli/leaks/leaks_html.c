@@ -86,18 +86,18 @@ static void take_levels(cli_leaks_levels *to, const cli_leaks_rows *rows, size_t
     for (size_t i = 0; i < rows->len; i++) {
         if (i == to->of_len)
             to->of[to->of_len++] = cli_keep(points, sizeof **to->of);
-        to->of[i][at] = rows->rows[i].now;
+        to->of[i][at] = rows->rows[i].now.total;
     }
 }
 
-void cli_leaks_timeline_add(cli_leaks_run *run, size_t window, size_t windows, double seconds)
+void cli_leaks_timeline_add(cli_leaks_run *run, size_t window, double seconds)
 {
     cli_leaks_timeline *timeline = &run->timeline;
-    size_t at = point_of(window, windows);
+    size_t windows = run->windows, at = point_of(window, windows);
     size_t points = windows < CLI_LEAKS_TIMELINE_MOST ? windows : CLI_LEAKS_TIMELINE_MOST;
     double total = 0;
     for (size_t i = 0; i < run->rows.len; i++)
-        total += run->rows.rows[i].now;
+        total += run->rows.rows[i].now.total;
     if (at < timeline->len && total <= timeline->points[at].total)
         return;
     if (!timeline->points)
@@ -169,8 +169,8 @@ static void find_others(const series_list *r, double grain)
         }
         if (is_in)
             continue;
-        sum->made += one->row->made;
-        sum->objects_made += one->row->objects_made;
+        sum->made.total += one->row->made.total;
+        sum->objects_made.total += one->row->objects_made.total;
         sum->lives->brief += one->row->lives ? one->row->lives->brief : 0;
         sum->lives->brief_objects += one->row->lives ? one->row->lives->brief_objects : 0;
     }
@@ -261,7 +261,7 @@ static void put_stacks(FILE *to, const page_run *s, const cli_shown *shown,
         PUT(to, i ? ",\n[$,$,$,$,$,$" : "[$,$,$,$,$,$", J(end->node - last), J(at),
             J(steps_to_cause(shown, stack, &row->cause)), J((int)row->verdict.kind),
             J((int)row->verdict.reason), J(row->group));
-        fprintf(to, ",%.0f,%.0f,%.0f,%.0f,", row->made, row->objects_made,
+        fprintf(to, ",%.0f,%.0f,%.0f,%.0f,", row->made.total, row->objects_made.total,
                 row->lives ? row->lives->brief : 0, row->lives ? row->lives->brief_objects : 0);
         put_series(to, &s->stacks, at, s->grain);
         last = end->node;

@@ -27,10 +27,10 @@ static double smallest_change(const cli_leaks_run *run, const cli_leaks_row *row
  * or the smallest change. */
 static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
 {
-    if (row->sum_objects > 0 && row->sum_bytes > 0 && row->sum_level > 0) {
-        double size = row->sum_bytes / row->sum_objects;
+    if (row->objects.sum > 0 && row->bytes.sum > 0 && row->now.sum > 0) {
+        double size = row->bytes.sum / row->objects.sum;
         double share = run->period > 1 ? -expm1(-size / run->period) : 1;
-        return row->sum_level / row->sum_objects / share;
+        return row->now.sum / row->objects.sum / share;
     }
     return cli_string_is(run->unit, "count") ? 1 : smallest_change(run, row);
 }
@@ -97,10 +97,10 @@ void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t nu
     }
     if (row->lives)
         add_lives(to, row, rows->points);
-    to->now += row->now;
-    to->objects += row->objects_now;
+    to->now += row->now.total;
+    to->objects += row->objects.total;
     to->largest = fmax(to->largest, row->verdict.growth);
-    if (!to->stacks++ || row->now > rows->rows[to->most].now)
+    if (!to->stacks++ || row->now.total > rows->rows[to->most].now.total)
         to->most = number;
 }
 

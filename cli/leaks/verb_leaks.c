@@ -184,11 +184,9 @@ static int read_and_judge(cli_leaks_work *w, const char *const *operands, size_t
     w->order = cli_leaks_order(w->files, w->files_len);
     if (w->order.gaps + w->order.again == w->files_len)
         return refuse_gaps(w);
-    code = cli_leaks_read(w);
-    for (size_t i = 0; i < w->runs_len && !code; i++)
+    cli_leaks_read(w);
+    for (size_t i = 0; i < w->runs_len; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
-    if (code)
-        return code;
     cli_leaks_find_names(w);
     cli_leaks_join(w);
     return CLI_DONE;
