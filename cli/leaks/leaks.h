@@ -95,6 +95,8 @@ typedef struct cli_leaks_row {
     cli_leaks_cause cause; /* of an area: what mapped it, or its file */
     cli_leaks_verdict verdict;
     size_t group; /* number of the group that it belongs to, from 1; 0: none */
+    /* For a page: what is in use at each of its points, at most, or as much as is freed at once */
+    double *timeline, most;
 } cli_leaks_row;
 
 /* The stacks of a run, each with its series of in-use values.
@@ -143,7 +145,7 @@ typedef struct cli_leaks_moment {
 void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment);
 
-/* Sets the stacks of all rows. Call it after the last window. */
+/* Sets the stacks of all rows, and makes room for one row behind them. Call it after the last window. */
 void cli_leaks_rows_end(cli_leaks_rows *rows);
 
 /* Goes through the frames of a row, leaf first: see cli_walk_next. */
@@ -159,12 +161,6 @@ static inline cli_walk cli_leaks_walk(const cli_leaks_rows *rows, const cli_leak
  * two windows are points, so that what is in use at the end is one. */
 enum { CLI_LEAKS_TIMELINE_MOST = 1000 };
 
-/* of[row][point] is what the row has in use. Rows that came later have nothing before. */
-typedef struct cli_leaks_levels {
-    double **of;
-    size_t of_len, of_cap;
-} cli_leaks_levels;
-
 typedef struct cli_leaks_point {
     size_t window; /* from 0 */
     double seconds, total;
@@ -173,7 +169,6 @@ typedef struct cli_leaks_point {
 typedef struct cli_leaks_timeline {
     cli_leaks_point *points;
     size_t len;
-    cli_leaks_levels stacks, areas; /* of run->rows and of run->areas */
 } cli_leaks_timeline;
 
 /* ---- what is found ---- */
@@ -309,8 +304,8 @@ typedef struct cli_leaks_work {
 
 /* Lists the files, checks each and reads its time and its stamp. In a directory every file named
  * *.pb.gz or *.otlp.gz is taken that is a profile with values to judge; a note names each other one. Prints
- * what is wrong, and goes on if other files are left; returns an exit code. */
-int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
+ * what is wrong, and goes on if other files are left. */
+void cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
 
 /* Finds the columns of a profile. Returns false if it has no such type, or, if type is NULL, no in-use
  * values. */
@@ -471,8 +466,8 @@ extern const cli_leaks_form cli_leaks_json;
 void cli_leaks_put_text(const cli_leaks_work *work);
 void cli_leaks_put_json(const cli_leaks_work *work);
 
-/* Writes the page, with short names. Prints what is wrong; returns an exit code. */
-int cli_leaks_put_html(cli_leaks_work *work);
+/* Writes the page, with short names. */
+void cli_leaks_put_html(cli_leaks_work *work);
 
 /* Writes the member of the page that has the source lines around the frames of so many findings, where
  * their files are at hand. */

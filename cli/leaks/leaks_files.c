@@ -16,17 +16,16 @@ static void add_file(cli_leaks_work *w, cli_file file)
 }
 
 /* Adds a file, or the profiles of a directory in the order of their names. */
-static int add_operand(cli_leaks_work *w, const char *path)
+static void add_operand(cli_leaks_work *w, const char *path)
 {
     cli_folder folder;
     if (!cli_is_folder(path)) {
         add_file(w, (cli_file){path, true, NULL});
-        return CLI_DONE;
+        return;
     }
-    int code = cli_recover_and_read(&folder, path, "leaks");
-    for (size_t i = 0; i < folder.files_len && !code; i++)
+    cli_must(cli_recover_and_read(&folder, path, "leaks"));
+    for (size_t i = 0; i < folder.files_len; i++)
         add_file(w, folder.files[i]);
-    return code;
 }
 
 /* Adds up what is judged, if the profile has it. Otherwise *has is false. Returns an exit code. */
@@ -84,13 +83,10 @@ static bool is_empty(cli_file file)
 }
 
 /* What is wrong with one file ends no verdict about the others. */
-int cli_leaks_find_files(cli_leaks_work *w, const char *const *operands, size_t len)
+void cli_leaks_find_files(cli_leaks_work *w, const char *const *operands, size_t len)
 {
-    int code = CLI_DONE;
-    for (size_t i = 0; i < len && !code; i++)
-        code = add_operand(w, operands[i]);
-    if (code)
-        return code;
+    for (size_t i = 0; i < len; i++)
+        add_operand(w, operands[i]);
     len = w->files_len;
     w->files_len = 0;
     for (size_t i = 0; i < len; i++) {
@@ -98,10 +94,10 @@ int cli_leaks_find_files(cli_leaks_work *w, const char *const *operands, size_t 
         if (is_empty(w->files[i].place))
             cli_note_left_out(w->files[i].place.path, "is empty");
         else
-            code = read_file(&w->files[i], &w->how, &counts) ? CLI_FAILED : code;
+            w->has_failed |= read_file(&w->files[i], &w->how, &counts) != CLI_DONE;
         w->files[w->files_len] = w->files[i];
         w->files_len += counts;
     }
-    w->has_failed = code != CLI_DONE;
-    return w->files_len ? CLI_DONE : code ? code : cli_error("no profile is left to judge");
+    if (!w->files_len)
+        cli_must(w->has_failed ? CLI_FAILED : cli_error("no profile is left to judge"));
 }

@@ -236,4 +236,6 @@ void cli_leaks_rows_end(cli_leaks_rows *rows)
         cli_sample_read(rows->samples + rows->rows[i].sample, &sample);
         rows->rows[i].stack = cli_stack_of(&sample, 0);
     }
+    rows->rows = cli_keep_more(rows->rows, rows->len, 1, &rows->cap, sizeof *rows->rows);
+    rows->rows[rows->len] = (cli_leaks_row){.lives = NULL};
 }
