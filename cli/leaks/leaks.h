@@ -348,15 +348,13 @@ cli_stack cli_leaks_shown_stack(const cli_leaks_run *run, const cli_leaks_row *r
 
 /* ---- judging (leaks_rank.c, leaks_areas.c) ---- */
 
-/* A series that is added up from rows. */
+/* Rows that are added up. */
 typedef struct cli_leaks_total {
-    double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
-    double now, objects;
-    double weights; /* the sum of weight * level, and of level */
+    cli_leaks_row sum;     /* the cause is that of the row that has most in use */
+    cli_leaks_lives lives; /* of the sum, where the profiles have ages */
+    double weights;        /* the sum of weight * level, and of level */
     double levelled;
     double distance; /* from the leaf, added up over the stacks */
-    cli_leaks_cohorts cohorts;
-    bool is_with_ages;
     double alive,
         alive_weights; /* samples that came since the first point; the sum of their weights */
     size_t stacks;
@@ -364,32 +362,31 @@ typedef struct cli_leaks_total {
     size_t last_row; /* plus 1 */
     size_t most;     /* the row that has most in use */
     uint32_t name;   /* of a function */
-    cli_leaks_verdict verdict;
 } cli_leaks_total;
 
-/* The rows that are judged, and what all of them allocated, in samples. */
+/* The rows that are judged. */
 typedef struct cli_leaks_ranking {
     cli_leaks_findings *out; /* the list has room */
     cli_leaks_rows *rows;
-    double allocated[CLI_LEAKS_POINTS], weight;
-    double tests;    /* stacks that are judged together */
-    double smallest; /* a leak that would be a suspect; 0: not known */
-    size_t groups;   /* so far */
-    bool is_partial; /* see cli_leaks_run */
+    cli_leaks_row all; /* the sum of all rows */
+    double tests;      /* stacks that are judged together */
+    double smallest;   /* a leak that would be a suspect; 0: not known */
+    size_t groups;     /* so far */
+    bool is_partial;   /* see cli_leaks_run */
 } cli_leaks_ranking;
 
-/* Judges a row by its weight, which is set. */
-void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row);
+/* Judges a row by its weight, which is set, as one of so many. */
+void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row, double tests);
 
-/* Adds the row with that number. */
+/* Adds the row with that number; and judges the sum. */
 void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number);
-cli_leaks_verdict cli_leaks_judge_total(const cli_leaks_ranking *ranking,
-                                        const cli_leaks_total *total, double tests);
+void cli_leaks_judge_total(const cli_leaks_ranking *ranking, cli_leaks_total *total, double tests);
 
-/* Adds the finding of one row or of several. */
+/* Adds the finding of a row, or of a sum. most: the row that it is known by. */
 cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *ranking, cli_leaks_what what,
-                                         const cli_leaks_total *total,
-                                         const cli_leaks_verdict *verdict);
+                                         const cli_leaks_row *row, size_t most, size_t stacks);
+cli_leaks_finding *cli_leaks_add_sum(const cli_leaks_ranking *ranking, cli_leaks_what what,
+                                     const cli_leaks_total *total);
 
 /* Judges the areas. Adds findings to run->findings: one for each area that is a suspect, and up to two for
  * the others. */
