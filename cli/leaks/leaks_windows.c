@@ -138,12 +138,13 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
 typedef struct reader {
     cli_leaks_run *run;
     const cli_leaks_how *how;
-    size_t windows;         /* read so far */
-    bool is_live;           /* of the files: one is of a live heap */
-    bool has_windows;       /* one is a window without a stamp */
-    bool has_negative;      /* one has less than nothing in use at a stack, or more ... */
-    bool has_older;         /* ... than its counter says */
-    uint64_t last_sequence; /* without a stamp, the number of the window */
+    size_t windows;    /* read so far */
+    size_t places;     /* that the points have: also for the last window, if it alone is left out */
+    bool is_live;      /* of the files: one is of a live heap */
+    bool has_windows;  /* one is a window without a stamp */
+    bool has_negative; /* one has less than nothing in use at a stack, or more ... */
+    bool has_older;    /* ... than its counter says */
+    uint64_t last_sequence;            /* without a stamp, the number of the window */
     uint64_t begins[CLI_LEAKS_POINTS]; /* see cli_leaks_moment */
     double until, paused; /* windows of changes: nanoseconds, the second between them */
 } reader;
@@ -190,10 +191,10 @@ static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file, s
     };
 }
 
-/* Sets the place of the next window in the series. The last point has as many windows as the others. */
+/* Sets the place of the next window in the series. The last point has as many places as the others. */
 static void set_place(reader *r, const cli_leaks_file *file, cli_leaks_moment *m)
 {
-    size_t windows = r->run->windows;
+    size_t windows = r->places;
     size_t size = (windows + CLI_LEAKS_POINTS - 1) / CLI_LEAKS_POINTS;
     size_t points = windows / size, extra = windows - points * size; /* in the first point */
     uint64_t last = r->last_sequence;
@@ -308,8 +309,11 @@ static void read_run(cli_leaks_run *run, const cli_leaks_how *how, const cli_lea
         r.has_older |= f->has_older;
     }
     cli_leaks_pace *paces = list_paces(&r, files);
+    r.places = run->windows;
     if (!has_in_use_changes(&r))
         run->windows = cli_leaks_end_of(paces, run->windows);
+    if (run->windows + 1 < r.places)
+        r.places = run->windows;
     for (const cli_leaks_file *f = files + run->first; f < files + run->end; f++)
         if (f->role == CLI_LEAKS_WINDOW && r.windows < run->windows)
             read_window(&r, f);
