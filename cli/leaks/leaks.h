@@ -1,8 +1,8 @@
 /* What the parts of `pprofdelta leaks` share.
  *
- *     leaks_files.c     lists the files, reads their times and stamps
+ *     leaks_files.c     lists the files, reads their times, stamps and sums
  *     leaks_order.c     sorts them into runs (pure)
- *     leaks_windows.c   reads each window: in-use values, the library's sum where they are changes
+ *     leaks_windows.c   finds the runs and their ends, and reads each window
  *     leaks_rows.c      one series for each stack
  *     leaks_verdict.c   is a series a leak? (pure)
  *     leaks_survival.c  the same for a survival table (pure)
@@ -44,17 +44,37 @@ typedef struct cli_leaks_cause {
     const cli_frame *caller; /* NULL: none */
 } cli_leaks_cause;
 
-/* What a profile has for one age, or as allocated. */
-typedef struct cli_leaks_amount {
-    double objects, bytes;           /* of this window, or since the process began */
-    double last_objects, last_bytes; /* the same in the window before */
-} cli_leaks_amount;
+/* A value over the windows: what is in use, or what was allocated until then. */
+typedef struct cli_leaks_value {
+    double total, before; /* at the end of the last window, and of the one before */
+    double sum;           /* over all windows: the ratios of sums are mean sizes */
+} cli_leaks_value;
+
+/* Begins a window. goes_on: what it has is added to the total; else it is the total. */
+void cli_leaks_value_begin(cli_leaks_value *value, bool goes_on);
+
+typedef enum cli_leaks_column {
+    CLI_LEAKS_LEVEL,   /* what is judged */
+    CLI_LEAKS_OBJECTS, /* in use, as the next, for the mean size */
+    CLI_LEAKS_BYTES,
+    CLI_LEAKS_ALLOCATED,    /* the counter of what is judged */
+    CLI_LEAKS_MADE_OBJECTS, /* those of the others */
+    CLI_LEAKS_MADE_BYTES,
+    CLI_LEAKS_FREED_OBJECTS, /* not if any column is missing: then the profile has no ages */
+    CLI_LEAKS_FREED_BYTES,
+    CLI_LEAKS_COLUMNS
+} cli_leaks_column;
+#define CLI_LEAKS_IS_IN_USE(column) ((column) < CLI_LEAKS_ALLOCATED)
+
+typedef struct cli_leaks_freed {
+    cli_leaks_value objects, bytes;
+} cli_leaks_freed;
 
 /* What is known of a stack where the profiles have ages. */
 typedef struct cli_leaks_lives {
     cli_leaks_cohorts cohorts;
-    cli_leaks_amount *amounts; /* allocated; then freed, by class of age (see leaks_rows.c) */
-    size_t amounts_len, amounts_cap;
+    cli_leaks_freed *freed; /* by class of age (see leaks_rows.c) */
+    size_t freed_len, freed_cap;
     /* Of the run, bytes and objects that were freed in the window in which they were allocated. */
     double brief, brief_objects;
 } cli_leaks_lives;
@@ -63,17 +83,20 @@ typedef struct cli_leaks_row {
     size_t sample;   /* in samples: the length of the one with the stack */
     cli_stack stack; /* by cli_leaks_rows_end */
     double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
-    double now, objects_now;                  /* of the last window */
-    double made, made_before;                 /* allocated until then, and before the sum */
-    double objects_made, objects_made_before; /* the same, in objects */
-    double sum_level, sum_bytes, sum_objects; /* over all windows: their ratios are mean sizes */
-    double bytes_now;
+    union {
+        struct {
+            cli_leaks_value now, objects, bytes, made, objects_made, bytes_made;
+        };
+        cli_leaks_value of[CLI_LEAKS_FREED_OBJECTS]; /* the same by column */
+    };
     cli_leaks_lives *lives; /* NULL: the profiles have no ages */
     /* Set when it is judged: */
     double weight;         /* what one sample of it stands for */
     cli_leaks_cause cause; /* of an area: what mapped it, or its file */
     cli_leaks_verdict verdict;
     size_t group; /* number of the group that it belongs to, from 1; 0: none */
+    /* For a page: what is in use at each of its points, at most, or as much as is freed at once */
+    double *timeline, most;
 } cli_leaks_row;
 
 /* The stacks of a run, each with its series of in-use values.
@@ -98,56 +121,32 @@ typedef struct cli_leaks_rows {
     size_t points;
     bool has_allocated; /* the last profile has the counter of what is judged */
     bool has_ages;      /* all profiles have ages: each row has lives */
-    /* Of a sample: it has less than nothing in use, or more than its counter says. */
-    bool has_negative, has_older;
-    bool has_mapped; /* of an account: what is allocated is the size of the mappings of a row */
+    bool has_mapped;    /* of an account: what is allocated is the size of the mappings of a row */
 } cli_leaks_rows;
-
-typedef enum cli_leaks_column {
-    CLI_LEAKS_LEVEL,     /* what is judged */
-    CLI_LEAKS_ALLOCATED, /* its counter */
-    CLI_LEAKS_OBJECTS,   /* in use, as the next, for the mean size */
-    CLI_LEAKS_BYTES,
-    CLI_LEAKS_MADE_OBJECTS, /* their counters */
-    CLI_LEAKS_MADE_BYTES,
-    CLI_LEAKS_FREED_OBJECTS, /* not if any column is missing: then the profile has no ages */
-    CLI_LEAKS_FREED_BYTES,
-    CLI_LEAKS_COLUMNS
-} cli_leaks_column;
 
 /* The columns of one profile; SIZE_MAX: the profile has no such column. */
 typedef struct cli_leaks_columns {
     size_t of[CLI_LEAKS_COLUMNS];
 } cli_leaks_columns;
 
-/* From when on a profile counts what was allocated. */
-typedef enum cli_leaks_since {
-    CLI_LEAKS_SINCE_BEGINNING, /* of the process */
-    CLI_LEAKS_SINCE_LAST,      /* the window before */
-    CLI_LEAKS_SINCE_SUM        /* that of the window before: they are one sum */
-} cli_leaks_since;
-
-/* Where a window belongs in the series. */
+/* Where a window belongs in the series, and what its values are. */
 typedef struct cli_leaks_moment {
     size_t point; /* of its block: the last that there is, or the next */
     double seconds;
-    cli_leaks_since since;
-    double period;     /* bytes between two samples; at most 1: every allocation is one */
-    uint64_t sequence; /* of the window */
-    uint64_t begins[CLI_LEAKS_POINTS]; /* that of the first window of each point, with lost ones */
-    bool is_behind_gap; /* this is the first window, or windows before it are missing */
-    bool is_change;     /* what is in use are changes since the window before */
+    double period;          /* bytes between two samples; at most 1: every allocation is one */
+    uint64_t sequence;      /* of the window */
+    const uint64_t *begins; /* that of the first window of each point, with lost ones */
+    bool is_behind_gap;     /* this is the first window, or windows before it are missing */
+    bool has_changes;       /* of what is in use, since the window before; else all of it */
+    bool counts_window;     /* what was allocated in it; else since the process began */
 } cli_leaks_moment;
 
 /* Adds the values of one window. */
 void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment);
 
-/* Sets the stacks of all rows. Call it after the last window. */
+/* Sets the stacks of all rows, and makes room for one row behind them. Call it after the last window. */
 void cli_leaks_rows_end(cli_leaks_rows *rows);
-
-/* Makes the rows empty. */
-void cli_leaks_rows_clear(cli_leaks_rows *rows);
 
 /* Goes through the frames of a row, leaf first: see cli_walk_next. */
 static inline cli_walk cli_leaks_walk(const cli_leaks_rows *rows, const cli_leaks_row *row)
@@ -162,12 +161,6 @@ static inline cli_walk cli_leaks_walk(const cli_leaks_rows *rows, const cli_leak
  * two windows are points, so that what is in use at the end is one. */
 enum { CLI_LEAKS_TIMELINE_MOST = 1000 };
 
-/* of[row][point] is what the row has in use. Rows that came later have nothing before. */
-typedef struct cli_leaks_levels {
-    double **of;
-    size_t of_len, of_cap;
-} cli_leaks_levels;
-
 typedef struct cli_leaks_point {
     size_t window; /* from 0 */
     double seconds, total;
@@ -176,7 +169,6 @@ typedef struct cli_leaks_point {
 typedef struct cli_leaks_timeline {
     cli_leaks_point *points;
     size_t len;
-    cli_leaks_levels stacks, areas; /* of run->rows and of run->areas */
 } cli_leaks_timeline;
 
 /* ---- what is found ---- */
@@ -294,8 +286,8 @@ static inline cli_string cli_leaks_unit_of(const cli_leaks_run *run, const cli_l
     return f->what == CLI_LEAKS_AREAS ? cli_string_of("bytes") : run->unit;
 }
 
-/* Adds the window of that number, which the rows and the areas have; of `windows`, or of one less. */
-void cli_leaks_timeline_add(cli_leaks_run *run, size_t window, size_t windows, double seconds);
+/* Adds the window of that number, which the rows and the areas have. */
+void cli_leaks_timeline_add(cli_leaks_run *run, size_t window, double seconds);
 
 typedef struct cli_leaks_work {
     cli_leaks_how how;
@@ -312,20 +304,16 @@ typedef struct cli_leaks_work {
 
 /* Lists the files, checks each and reads its time and its stamp. In a directory every file named
  * *.pb.gz or *.otlp.gz is taken that is a profile with values to judge; a note names each other one. Prints
- * what is wrong, and goes on if other files are left; returns an exit code. */
-int cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
+ * what is wrong, and goes on if other files are left. */
+void cli_leaks_find_files(cli_leaks_work *work, const char *const *operands, size_t len);
 
 /* Finds the columns of a profile. Returns false if it has no such type, or, if type is NULL, no in-use
  * values. */
 bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
                             cli_leaks_columns *columns);
 
-/* Reads the windows of each run into the series of its stacks, up to the end of the program.
- *
- *     profile with in-use values     --------------------------------+
- *     changes of in-use values  --> the library's sum so far --------+--> leaks_rows.c
- *
- * A run with both, as a program of the heap door can write it, is added up from its first window on.
+/* Splits the files into runs, and reads the windows of each into the series of its stacks, up to the end of the
+ * program. Values that are changes, or of one window, are added up.
  *
  * A cumulative profile without a stamp is also compared with the one before it by the library, which
  * decides if the process restarted. Then the run ends, and a new run begins.
@@ -333,8 +321,8 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
  * The account of the resident memory that the heap agent writes (rss_space/bytes) has one stack for
  * each area. The areas are the rows of a table of their own.
  *
- * Reads all files with the role of a window. Prints what is wrong; returns an exit code. */
-int cli_leaks_read(cli_leaks_work *work);
+ * Reads all files with the role of a window. */
+void cli_leaks_read(cli_leaks_work *work);
 
 /* ---- frames and stacks (leaks_frames.c) ---- */
 
@@ -360,15 +348,13 @@ cli_stack cli_leaks_shown_stack(const cli_leaks_run *run, const cli_leaks_row *r
 
 /* ---- judging (leaks_rank.c, leaks_areas.c) ---- */
 
-/* A series that is added up from rows. */
+/* Rows that are added up. */
 typedef struct cli_leaks_total {
-    double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
-    double now, objects;
-    double weights; /* the sum of weight * level, and of level */
+    cli_leaks_row sum;     /* the cause is that of the row that has most in use */
+    cli_leaks_lives lives; /* of the sum, where the profiles have ages */
+    double weights;        /* the sum of weight * level, and of level */
     double levelled;
     double distance; /* from the leaf, added up over the stacks */
-    cli_leaks_cohorts cohorts;
-    bool is_with_ages;
     double alive,
         alive_weights; /* samples that came since the first point; the sum of their weights */
     size_t stacks;
@@ -376,32 +362,31 @@ typedef struct cli_leaks_total {
     size_t last_row; /* plus 1 */
     size_t most;     /* the row that has most in use */
     uint32_t name;   /* of a function */
-    cli_leaks_verdict verdict;
 } cli_leaks_total;
 
-/* The rows that are judged, and what all of them allocated, in samples. */
+/* The rows that are judged. */
 typedef struct cli_leaks_ranking {
     cli_leaks_findings *out; /* the list has room */
     cli_leaks_rows *rows;
-    double allocated[CLI_LEAKS_POINTS], weight;
-    double tests;    /* stacks that are judged together */
-    double smallest; /* a leak that would be a suspect; 0: not known */
-    size_t groups;   /* so far */
-    bool is_partial; /* see cli_leaks_run */
+    cli_leaks_row all; /* the sum of all rows */
+    double tests;      /* stacks that are judged together */
+    double smallest;   /* a leak that would be a suspect; 0: not known */
+    size_t groups;     /* so far */
+    bool is_partial;   /* see cli_leaks_run */
 } cli_leaks_ranking;
 
-/* Judges a row by its weight, which is set. */
-void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row);
+/* Judges a row by its weight, which is set, as one of so many. */
+void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row, double tests);
 
-/* Adds the row with that number. */
+/* Adds the row with that number; and judges the sum. */
 void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number);
-cli_leaks_verdict cli_leaks_judge_total(const cli_leaks_ranking *ranking,
-                                        const cli_leaks_total *total, double tests);
+void cli_leaks_judge_total(const cli_leaks_ranking *ranking, cli_leaks_total *total, double tests);
 
-/* Adds the finding of one row or of several. */
+/* Adds the finding of a row, or of a sum. most: the row that it is known by. */
 cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *ranking, cli_leaks_what what,
-                                         const cli_leaks_total *total,
-                                         const cli_leaks_verdict *verdict);
+                                         const cli_leaks_row *row, size_t most, size_t stacks);
+cli_leaks_finding *cli_leaks_add_sum(const cli_leaks_ranking *ranking, cli_leaks_what what,
+                                     const cli_leaks_total *total);
 
 /* Judges the areas. Adds findings to run->findings: one for each area that is a suspect, and up to two for
  * the others. */
@@ -478,8 +463,8 @@ extern const cli_leaks_form cli_leaks_json;
 void cli_leaks_put_text(const cli_leaks_work *work);
 void cli_leaks_put_json(const cli_leaks_work *work);
 
-/* Writes the page, with short names. Prints what is wrong; returns an exit code. */
-int cli_leaks_put_html(cli_leaks_work *work);
+/* Writes the page, with short names. */
+void cli_leaks_put_html(cli_leaks_work *work);
 
 /* Writes the member of the page that has the source lines around the frames of so many findings, where
  * their files are at hand. */
@@ -494,7 +479,7 @@ bool cli_leaks_put_markdown(const cli_leaks_work *work, const cli_leaks_work *ba
 const char *cli_leaks_advice(const cli_leaks_work *work);
 
 /* "12.0MiB"; "+12.0MiB/h", or "/min" in a run of minutes; "59.0min". Kept (keep.h). */
-const char *cli_leaks_value(double value, cli_string unit);
+const char *cli_leaks_amount(double value, cli_string unit);
 const char *cli_leaks_slope(const cli_leaks_run *run, cli_string unit, double slope);
 const char *cli_leaks_span(double seconds);
 

@@ -83,15 +83,15 @@ static void find_areas(cli_leaks_finding *f, const cli_leaks_rows *areas)
     }
 }
 
-static void judge_sum(const cli_leaks_ranking *r, const cli_leaks_total *sum, double resident)
+static void judge_sum(const cli_leaks_ranking *r, cli_leaks_total *sum, double resident)
 {
-    cli_leaks_verdict verdict = cli_leaks_judge_total(r, sum, 1);
-    if (verdict.kind == CLI_LEAKS_NONE || verdict.reason == CLI_LEAKS_FEW_POINTS ||
-        !is_material(verdict.growth, resident))
+    cli_leaks_verdict *v = &sum->sum.verdict;
+    if (v->kind == CLI_LEAKS_NONE || v->reason == CLI_LEAKS_FEW_POINTS ||
+        !is_material(v->growth, resident))
         return;
-    verdict.kind = CLI_LEAKS_UNKNOWN;
-    verdict.reason = CLI_LEAKS_RESIDENT;
-    find_areas(cli_leaks_add_finding(r, CLI_LEAKS_AREAS, sum, &verdict), r->rows);
+    v->kind = CLI_LEAKS_UNKNOWN;
+    v->reason = CLI_LEAKS_RESIDENT;
+    find_areas(cli_leaks_add_sum(r, CLI_LEAKS_AREAS, sum), r->rows);
 }
 
 /* Is the stack in a function that creates threads? Then glibc allocated a part of the thread there. */
@@ -110,7 +110,8 @@ static cli_leaks_cause cause_of_threads(const cli_leaks_rows *rows)
 {
     const cli_leaks_row *most = NULL;
     for (size_t i = 0; i < rows->len; i++)
-        if (rows->rows[i].now > (most ? most->now : 0) && creates_threads(rows, &rows->rows[i]))
+        if (rows->rows[i].now.total > (most ? most->now.total : 0) &&
+            creates_threads(rows, &rows->rows[i]))
             most = &rows->rows[i];
     return most ? most->cause : (cli_leaks_cause){.frame = NULL};
 }
@@ -120,7 +121,6 @@ static cli_leaks_cause cause_of_threads(const cli_leaks_rows *rows)
 static bool judge_area(const cli_leaks_ranking *r, const cli_leaks_run *run, size_t area,
                        double resident)
 {
-    cli_leaks_total one = {.stacks = 0};
     cli_leaks_row *row = &r->rows->rows[area];
     cli_string name = cli_leaks_area_name(r->rows, area);
     bool is_of_threads = cli_string_is(name, "[thread stacks]");
@@ -139,8 +139,9 @@ static bool judge_area(const cli_leaks_ranking *r, const cli_leaks_run *run, siz
     }
     row->cause = cause;
     row->group = 1;
-    cli_leaks_add_up(&one, r->rows, area);
-    add_area(cli_leaks_add_finding(r, CLI_LEAKS_AREAS, &one, &row->verdict), r->rows, area);
+    cli_leaks_finding *f = cli_leaks_add_finding(r, CLI_LEAKS_AREAS, row, area, 1);
+    f->group = 0;
+    add_area(f, r->rows, area);
     return true;
 }
 
@@ -150,7 +151,7 @@ void cli_leaks_judge_areas(cli_leaks_run *run)
 {
     static const double page = 4096;
     cli_leaks_rows *areas = &run->areas;
-    const cli_leaks_ranking r = {.out = &run->findings, .rows = areas, .tests = 1};
+    const cli_leaks_ranking r = {.out = &run->findings, .rows = areas};
     cli_leaks_total sums[OWNERS] = {{.stacks = 0}};
     double live = 0;
     double resident = 0;
@@ -158,15 +159,17 @@ void cli_leaks_judge_areas(cli_leaks_run *run)
     for (size_t i = 0; i < areas->len; i++) {
         areas->rows[i].weight = page;
         areas->rows[i].cause = cli_leaks_find_cause(areas, i, 1);
-        cli_leaks_judge_row(&r, &areas->rows[i]);
-        resident += owner_of(areas, i) == AGENT ? 0 : areas->rows[i].now;
+        cli_leaks_judge_row(&r, &areas->rows[i], 1);
+        resident += owner_of(areas, i) == AGENT ? 0 : areas->rows[i].now.total;
         if (cli_string_is(cli_leaks_area_name(areas, i), "[live heap]"))
             live += areas->rows[i].verdict.growth;
     }
     for (size_t i = 0; i < areas->len; i++)
         if (owner_of(areas, i) != OTHERS || !judge_area(&r, run, i, resident))
             cli_leaks_add_up(&sums[owner_of(areas, i)], areas, i);
+    for (owner i = HEAP; i < OWNERS; i++)
+        cli_leaks_judge_total(&r, &sums[i], 1);
     judge_sum(&r, &sums[OTHERS], resident);
-    if (live < cli_leaks_judge_total(&r, &sums[HEAP], 1).growth / 2)
+    if (live < sums[HEAP].sum.verdict.growth / 2)
         judge_sum(&r, &sums[HEAP], resident);
 }

@@ -83,31 +83,18 @@ static void want_row(bool *wanted, const cli_leaks_row *row)
         wanted[cli_path_next(&at, sample.is_tagged) - 1] = true;
 }
 
-static bool has_frame(const cli_leaks_rows *rows, const cli_leaks_row *row, const cli_frame *wanted)
-{
-    const cli_frame *frame;
-    cli_walk w = cli_leaks_walk(rows, row);
-    while ((frame = cli_walk_next(&w)) && frame != wanted) {
-    }
-    return frame;
-}
-
-/* Is the row one of what was found, or may it be one of the place of a suspect? */
+/* Is the row one of what was found, or may it be one of the place of a suspect? Of an area, the cause may be
+ * that of a stack. */
 static bool is_found(const cli_leaks_run *run, const cli_leaks_row *row)
 {
-    return row->verdict.kind != CLI_LEAKS_NONE || row->group ||
-           (run->findings.suspects && row->verdict.growth > 0);
-}
-
-/* Of an area, the cause may be in a stack. */
-static void want_finding(bool *wanted, const cli_leaks_run *run, const cli_leaks_finding *f)
-{
-    const cli_leaks_rows *rows = &run->rows;
-    if (f->what != CLI_LEAKS_AREAS)
-        want_row(wanted, &rows->rows[f->row]);
-    for (size_t i = 0; i < rows->len && f->what == CLI_LEAKS_AREAS; i++)
-        if (has_frame(rows, &rows->rows[i], f->cause.frame))
-            want_row(wanted, &rows->rows[i]);
+    bool is = row->verdict.kind != CLI_LEAKS_NONE || row->group ||
+              (run->findings.suspects && row->verdict.growth > 0);
+    for (size_t i = 0; i < run->findings.shown_len && !is; i++) {
+        const cli_leaks_finding *f = run->findings.shown[i];
+        is = f->what == CLI_LEAKS_AREAS ? row->cause.frame && row->cause.frame == f->cause.frame
+                                        : row == &run->rows.rows[f->row];
+    }
+    return is;
 }
 
 /* Marks the locations of a run of which names are needed. */
@@ -120,8 +107,6 @@ static void want_run(bool *wanted, const cli_leaks_run *run, const cli_leaks_how
             want_row(wanted, &run->rows.rows[i]);
     for (size_t i = 0; i < run->areas.len && is_shown; i++)
         want_row(wanted, &run->areas.rows[i]);
-    for (size_t i = 0; i < found->shown_len; i++)
-        want_finding(wanted, run, found->shown[i]);
 }
 
 void cli_leaks_find_names(cli_leaks_work *w)

@@ -46,7 +46,7 @@ static void put_what(const cli_leaks_report *r, const cli_leaks_run *run,
         PUT(i ? ", {\"area\": $, \"growth\": $, \"now\": $"
               : "{\"area\": $, \"growth\": $, \"now\": $",
             J(cli_leaks_area_name(&run->areas, f->areas[i])), J(area->verdict.growth),
-            J(area->now));
+            J(area->now.total));
         put_stack(r, &run->areas, f->areas[i]);
         fputs("}", r->to);
     }

@@ -81,7 +81,7 @@ static void begin_section(const cli_leaks_report *r, const cli_leaks_section *s)
     putchar('\n');
     put_code(run->binary.len ? run->binary : cli_string_of("(no name)"));
     printf(": suspects %zu, unknown %zu, stacks without steady growth %zu; in use %s ",
-           found->suspects, found->unknown, found->others, cli_leaks_value(found->now, run->unit));
+           found->suspects, found->unknown, found->others, cli_leaks_amount(found->now, run->unit));
     put_code(run->type);
     printf(", windows %zu%s\n", run->windows,
            cli_leaks_is_enough(run) ? "" : ", which are no evidence for a verdict");
@@ -102,7 +102,7 @@ static void put_finding(const cli_leaks_report *r, const cli_leaks_section *s, s
         printf(", %zu stacks", f->stacks);
     if (f->runs > 1)
         printf(", in %zu processes", f->runs);
-    printf(" | %s | %s | %s |\n", cli_leaks_value(f->now, unit),
+    printf(" | %s | %s | %s |\n", cli_leaks_amount(f->now, unit),
            cli_leaks_slope(s->run, unit, f->verdict.slope), cli_leaks_why(&f->verdict));
 }
 
@@ -138,11 +138,11 @@ static void add_run(changes *to, const cli_leaks_run *run, bool is_base)
             to->list[to->list_len++] = (change){.run = run, .row = i};
         }
         change *sum = &to->list[number];
-        if (!is_base && row->now > sum->run->rows.rows[sum->row].now) {
+        if (!is_base && row->now.total > sum->run->rows.rows[sum->row].now.total) {
             sum->run = run;
             sum->row = i;
         }
-        *(is_base ? &sum->before : &sum->now) += row->now;
+        *(is_base ? &sum->before : &sum->now) += row->now.total;
     }
 }
 
@@ -169,8 +169,8 @@ static void put_change(const change *c, bool is_over)
     cli_string unit = c->run->unit;
     fputs(is_over ? "| **over** | " : c->before == 0 ? "| new | " : "| | ", stdout);
     put_cause(&c->run->rows.rows[c->row].cause);
-    printf(" | %s | %s | +%s |\n", cli_leaks_value(c->before, unit), cli_leaks_value(c->now, unit),
-           cli_leaks_value(c->now - c->before, unit));
+    printf(" | %s | %s | +%s |\n", cli_leaks_amount(c->before, unit),
+           cli_leaks_amount(c->now, unit), cli_leaks_amount(c->now - c->before, unit));
 }
 
 /* Prints the stacks that grew, or those above the budget. Returns whether one is above it. */
@@ -191,7 +191,7 @@ static bool put_changes(const cli_leaks_work *w, const cli_leaks_work *base, dou
     if (base)
         printf("\nStacks that have grown since the base: %zu\n", listed);
     if (isfinite(budget))
-        printf("\nStacks above the budget of %s: %zu\n", cli_leaks_value(budget, w->runs[0].unit),
+        printf("\nStacks above the budget of %s: %zu\n", cli_leaks_amount(budget, w->runs[0].unit),
                over);
     if (listed)
         fputs("\n| | Stack | Before | Now | Change |\n|---|---|---:|---:|---:|\n", stdout);

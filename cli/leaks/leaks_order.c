@@ -61,17 +61,13 @@ static bool is_again(const cli_leaks_file *file, const cli_leaks_file *next)
     return file->time_nanos && file->time_nanos == next->time_nanos;
 }
 
-bool cli_leaks_continues(const cli_leaks_file *last, const cli_leaks_file *file)
-{
-    return last && last->run == file->run && last->stamp.epoch == file->stamp.epoch &&
-           last->stamp.sequence + 1 == file->stamp.first &&
-           last->stamp.to_nanos == file->stamp.from_nanos;
-}
-
 /* Changes need the full profile and all changes before them. */
 static bool is_without_base(const cli_leaks_file *last, const cli_leaks_file *file)
 {
-    return file->stamp.live == PPROFDELTA_LIVE_DELTA && !cli_leaks_continues(last, file);
+    bool continues = last && last->run == file->run && last->stamp.epoch == file->stamp.epoch &&
+                     last->stamp.sequence + 1 == file->stamp.first &&
+                     last->stamp.to_nanos == file->stamp.from_nanos;
+    return file->stamp.live == PPROFDELTA_LIVE_DELTA && !continues;
 }
 
 cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len)

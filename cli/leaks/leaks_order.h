@@ -19,10 +19,12 @@ typedef struct cli_leaks_file {
     size_t operand;     /* the place on the command line, and among the files of a directory */
     int64_t time_nanos; /* when the values were taken; 0: not known */
     pprofdelta_stamp stamp;
+    double in_use, made; /* of all stacks; made below 0: it has no such counter */
+    bool has_negative;   /* at a stack, less than nothing is in use */
+    bool has_older;      /* or more than was allocated */
     /* Set by cli_leaks_order: */
     int64_t begin_nanos; /* when the first values of its process were taken */
-    bool
-        is_window; /* set by leaks_windows.c: its counters are those of a window, without a stamp */
+    bool is_window; /* set by leaks_windows.c: without a stamp, it counts from the window before */
     size_t run;
     cli_leaks_role role;
 } cli_leaks_file;
@@ -62,8 +64,5 @@ size_t cli_leaks_end_of(const cli_leaks_pace *windows, size_t len);
 
 /* Returns how many of the windows are not the same as the one before. */
 size_t cli_leaks_count_fresh(const cli_leaks_pace *windows, size_t len);
-
-/* Does the batch `file` begin where `last` ends, which may be NULL? */
-bool cli_leaks_continues(const cli_leaks_file *last, const cli_leaks_file *file);
 
 #endif

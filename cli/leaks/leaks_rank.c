@@ -27,46 +27,41 @@ static double smallest_change(const cli_leaks_run *run, const cli_leaks_row *row
  * or the smallest change. */
 static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
 {
-    if (row->sum_objects > 0 && row->sum_bytes > 0 && row->sum_level > 0) {
-        double size = row->sum_bytes / row->sum_objects;
+    if (row->objects.sum > 0 && row->bytes.sum > 0 && row->now.sum > 0) {
+        double size = row->bytes.sum / row->objects.sum;
         double share = run->period > 1 ? -expm1(-size / run->period) : 1;
-        return row->sum_level / row->sum_objects / share;
+        return row->now.sum / row->objects.sum / share;
     }
     return cli_string_is(run->unit, "count") ? 1 : smallest_change(run, row);
 }
 
-static cli_leaks_verdict judge_series(const cli_leaks_ranking *r, const double *levels,
-                                      const double *allocated, const cli_leaks_cohorts *cohorts,
-                                      double weight, double tests)
+static void set_reason(cli_leaks_verdict *v, cli_leaks_reason reason)
+{
+    v->reason = reason;
+    v->kind = CLI_LEAKS_UNKNOWN;
+}
+
+void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row, double tests)
 {
     double work[CLI_LEAKS_POINTS];
     bool is_known = r->rows->has_allocated;
     for (size_t i = 0; i < r->rows->points && is_known; i++)
-        work[i] = (r->allocated[i] - allocated[i]) / r->weight;
+        work[i] = (r->all.allocated[i] - row->allocated[i]) / r->all.weight;
     const cli_leaks_series series = {.len = r->rows->points,
                                      .seconds = r->rows->seconds,
-                                     .levels = levels,
-                                     .allocated = is_known ? allocated : NULL,
+                                     .levels = row->levels,
+                                     .allocated = is_known ? row->allocated : NULL,
                                      .work = is_known ? work : NULL,
-                                     .weight = weight > 0 ? weight : 1,
+                                     .weight = row->weight > 0 ? row->weight : 1,
                                      .tests = tests};
-    cli_leaks_verdict by_slope = cli_leaks_judge(&series);
-    cli_leaks_verdict verdict = r->rows->has_ages && cohorts
-                                    ? cli_leaks_judge_lives(&series, cohorts, &by_slope)
-                                    : by_slope;
+    cli_leaks_verdict *v = &row->verdict, by_slope = cli_leaks_judge(&series);
+    *v = r->rows->has_ages && row->lives
+             ? cli_leaks_judge_lives(&series, &row->lives->cohorts, &by_slope)
+             : by_slope;
     if (r->smallest > 0)
-        cli_leaks_doubt_growth(&series, r->smallest, &verdict);
-    if (r->is_partial && verdict.kind == CLI_LEAKS_SUSPECT) {
-        verdict.reason = CLI_LEAKS_UNSURE;
-        verdict.kind = CLI_LEAKS_UNKNOWN;
-    }
-    return verdict;
-}
-
-void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row)
-{
-    row->verdict = judge_series(r, row->levels, row->allocated,
-                                row->lives ? &row->lives->cohorts : NULL, row->weight, r->tests);
+        cli_leaks_doubt_growth(&series, r->smallest, v);
+    if (r->is_partial && v->kind == CLI_LEAKS_SUSPECT)
+        set_reason(v, CLI_LEAKS_UNSURE);
 }
 
 /* ---- sums --------------------------------------------------------------------------------- */
@@ -74,34 +69,37 @@ void cli_leaks_judge_row(const cli_leaks_ranking *r, cli_leaks_row *row)
 static void add_lives(cli_leaks_total *to, const cli_leaks_row *row, size_t points)
 {
     const cli_leaks_cohorts *cohorts = &row->lives->cohorts;
+    cli_leaks_cohorts *sum = &to->lives.cohorts;
     for (size_t i = 0; i < points; i++) {
         double alive = cli_leaks_alive(cohorts, i, points - 1);
-        to->cohorts.births[i] += cohorts->births[i];
-        to->cohorts.in_use[i] += cohorts->in_use[i];
+        sum->births[i] += cohorts->births[i];
+        sum->in_use[i] += cohorts->in_use[i];
         to->alive += i ? alive : 0;
         to->alive_weights += i ? alive * row->weight : 0;
     }
     for (size_t i = 0; i < cli_leaks_cell(0, points); i++)
-        to->cohorts.deaths[i] += cohorts->deaths[i];
-    to->is_with_ages = true;
+        sum->deaths[i] += cohorts->deaths[i];
+    to->sum.lives = &to->lives;
 }
 
 void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number)
 {
     const cli_leaks_row *row = &rows->rows[number];
     for (size_t i = 0; i < rows->points; i++) {
-        to->levels[i] += row->levels[i];
-        to->allocated[i] += row->allocated[i];
+        to->sum.levels[i] += row->levels[i];
+        to->sum.allocated[i] += row->allocated[i];
         to->weights += row->weight * row->levels[i];
         to->levelled += row->levels[i];
     }
     if (row->lives)
         add_lives(to, row, rows->points);
-    to->now += row->now;
-    to->objects += row->objects_now;
+    to->sum.now.total += row->now.total;
+    to->sum.objects.total += row->objects.total;
     to->largest = fmax(to->largest, row->verdict.growth);
-    if (!to->stacks++ || row->now > rows->rows[to->most].now)
+    if (!to->stacks++ || row->now.total > rows->rows[to->most].now.total) {
         to->most = number;
+        to->sum.cause = row->cause;
+    }
 }
 
 /* Of what a sample stands for: of those that came since the first point and are alive, or of all. */
@@ -112,38 +110,45 @@ static double mean_weight(const cli_leaks_total *t)
     return t->levelled > 0 ? t->weights / t->levelled : 1;
 }
 
-cli_leaks_verdict cli_leaks_judge_total(const cli_leaks_ranking *r, const cli_leaks_total *t,
-                                        double tests)
+void cli_leaks_judge_total(const cli_leaks_ranking *r, cli_leaks_total *t, double tests)
 {
-    return judge_series(r, t->levels, t->allocated, &t->cohorts, mean_weight(t), tests);
+    t->sum.weight = mean_weight(t);
+    cli_leaks_judge_row(r, &t->sum, tests);
 }
 
 cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *r, cli_leaks_what what,
-                                         const cli_leaks_total *t, const cli_leaks_verdict *verdict)
+                                         const cli_leaks_row *row, size_t most, size_t stacks)
 {
     cli_leaks_finding *f = &r->out->list[r->out->len++];
-    *f = (cli_leaks_finding){.verdict = *verdict,
+    *f = (cli_leaks_finding){.verdict = row->verdict,
                              .what = what,
-                             .row = t->most,
-                             .stacks = t->stacks,
-                             .cause = r->rows->rows[t->most].cause,
-                             .now = t->now,
-                             .objects = t->objects,
+                             .row = most,
+                             .stacks = stacks,
+                             .group = row->group,
+                             .cause = row->cause,
+                             .cohorts = row->lives ? &row->lives->cohorts : NULL,
+                             .now = row->now.total,
+                             .objects = row->objects.total,
                              .rate = -1,
                              .age = -1};
-    if (t->is_with_ages && what != CLI_LEAKS_STACK) {
-        cli_leaks_cohorts *copy = cli_keep(1, sizeof *copy);
-        *copy = t->cohorts;
-        f->cohorts = copy;
-    } else if (t->is_with_ages) {
-        f->cohorts = &r->rows->rows[t->most].lives->cohorts;
-    }
     size_t last = r->rows->points - 1;
     double span = r->rows->seconds[last] - r->rows->seconds[0];
     if (!r->rows->has_allocated || span <= 0)
         return f;
-    f->rate = fmax(0, t->allocated[last] - t->allocated[0]) / span;
+    f->rate = fmax(0, row->allocated[last] - row->allocated[0]) / span;
     f->age = f->rate > 0 ? f->now / f->rate : INFINITY;
+    return f;
+}
+
+cli_leaks_finding *cli_leaks_add_sum(const cli_leaks_ranking *r, cli_leaks_what what,
+                                     const cli_leaks_total *t)
+{
+    cli_leaks_finding *f = cli_leaks_add_finding(r, what, &t->sum, t->most, t->stacks);
+    if (f->cohorts) {
+        cli_leaks_cohorts *copy = cli_keep(1, sizeof *copy);
+        *copy = *f->cohorts;
+        f->cohorts = copy;
+    }
     return f;
 }
 
@@ -191,14 +196,14 @@ static void join_place(cli_leaks_ranking *r, const cli_leaks_row *suspect)
             cli_leaks_add_up(&sum, rows, i);
     if (sum.stacks < 2)
         return;
-    cli_leaks_verdict verdict = cli_leaks_judge_total(r, &sum, r->tests);
-    if (verdict.kind != CLI_LEAKS_SUSPECT) /* the others only add noise */
-        verdict = suspect->verdict;
-    r->groups++;
+    cli_leaks_judge_total(r, &sum, r->tests);
+    if (sum.sum.verdict.kind != CLI_LEAKS_SUSPECT) /* the others only add noise */
+        sum.sum.verdict = suspect->verdict;
+    sum.sum.group = ++r->groups;
     for (size_t i = 0; i < rows->len; i++)
         if (belongs(&rows->rows[i], &suspect->cause))
             rows->rows[i].group = r->groups;
-    cli_leaks_add_finding(r, CLI_LEAKS_PLACE, &sum, &verdict)->group = r->groups;
+    cli_leaks_add_sum(r, CLI_LEAKS_PLACE, &sum);
 }
 
 /* What a constructor or a helper allocates for a line that is the cause of a suspect has that cause,
@@ -304,15 +309,16 @@ static const cli_leaks_total *find_group(const cli_leaks_ranking *r, const funct
     const cli_leaks_total *found = NULL;
     for (size_t i = 0; i < all->len; i++) {
         cli_leaks_total *t = &all->list[i];
+        cli_leaks_verdict *v = &t->sum.verdict;
         if (t->stacks > 1)
-            t->verdict = cli_leaks_judge_total(r, t, tests);
-        if (t->largest > most_of_one * t->verdict.growth)
-            t->verdict.kind = CLI_LEAKS_NONE;
-        if (t->verdict.kind == CLI_LEAKS_SUSPECT)
-            most = fmax(most, t->verdict.growth);
+            cli_leaks_judge_total(r, t, tests);
+        if (t->largest > most_of_one * v->growth)
+            v->kind = CLI_LEAKS_NONE;
+        if (v->kind == CLI_LEAKS_SUSPECT)
+            most = fmax(most, v->growth);
     }
     for (const cli_leaks_total *t = all->list; t < all->list + all->len; t++)
-        if (t->verdict.kind == CLI_LEAKS_SUSPECT && t->verdict.growth >= nearly * most &&
+        if (t->sum.verdict.kind == CLI_LEAKS_SUSPECT && t->sum.verdict.growth >= nearly * most &&
             (!found || is_closer(t, found)))
             found = t;
     return found;
@@ -344,8 +350,7 @@ static void find_groups(cli_leaks_ranking *r)
             const cli_leaks_total *group = find_group(r, &all);
             if (!group)
                 break;
-            cli_leaks_finding *f =
-                cli_leaks_add_finding(r, CLI_LEAKS_SHARED, group, &group->verdict);
+            cli_leaks_finding *f = cli_leaks_add_sum(r, CLI_LEAKS_SHARED, group);
             f->group = ++r->groups;
             f->shared = r->rows->all->shown.names[group->name];
             mark_group(r, group->name, with_sawtooth);
@@ -368,14 +373,13 @@ static void judge_rest(const cli_leaks_ranking *r)
             cli_leaks_add_up(&sum, r->rows, i);
     if (sum.stacks < 2)
         return;
-    cli_leaks_verdict verdict = cli_leaks_judge_total(r, &sum, tests);
-    if (verdict.kind == CLI_LEAKS_NONE || verdict.reason == CLI_LEAKS_FEW_POINTS ||
-        verdict.reason == CLI_LEAKS_FEW_SAMPLES)
+    cli_leaks_judge_total(r, &sum, tests);
+    cli_leaks_verdict *v = &sum.sum.verdict;
+    if (v->kind == CLI_LEAKS_NONE || v->reason == CLI_LEAKS_FEW_POINTS ||
+        v->reason == CLI_LEAKS_FEW_SAMPLES)
         return;
-    if (verdict.kind == CLI_LEAKS_SUSPECT)
-        verdict.reason = CLI_LEAKS_UNSURE;
-    verdict.kind = CLI_LEAKS_UNKNOWN;
-    cli_leaks_add_finding(r, CLI_LEAKS_REST, &sum, &verdict);
+    set_reason(v, v->kind == CLI_LEAKS_SUSPECT ? CLI_LEAKS_UNSURE : v->reason);
+    cli_leaks_add_sum(r, CLI_LEAKS_REST, &sum);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------- */
@@ -405,32 +409,24 @@ static void judge_rows(cli_leaks_ranking *r, const cli_leaks_run *run)
         rows->rows[i].weight = weight_of(run, &rows->rows[i]);
         cli_leaks_add_up(&all, rows, i);
     }
-    memcpy(r->allocated, all.allocated, sizeof r->allocated);
-    r->weight = mean_weight(&all);
+    all.sum.lives = NULL;
+    all.sum.weight = mean_weight(&all);
+    r->all = all.sum;
     bool is_sampled = run->period > 1 && cli_string_is(run->unit, "bytes");
     const cli_leaks_series times = {.len = rows->points,
                                     .seconds = rows->seconds,
-                                    .weight = is_sampled ? run->period : r->weight,
+                                    .weight = is_sampled ? run->period : r->all.weight,
                                     .tests = r->tests};
     r->smallest =
         rows->has_ages ? cli_leaks_smallest_that_lives(&times) : cli_leaks_smallest(&times);
     for (size_t i = 0; i < rows->len; i++) {
-        cli_leaks_judge_row(r, &rows->rows[i]);
+        cli_leaks_judge_row(r, &rows->rows[i], r->tests);
         rows->rows[i].cause = cli_leaks_find_cause(rows, i, 0);
     }
-    r->out->now = all.now;
-    r->out->slope = judge_series(r, all.levels, all.allocated, NULL, r->weight, 1).slope;
+    cli_leaks_judge_row(r, &all.sum, 1);
+    r->out->now = all.sum.now.total;
+    r->out->slope = all.sum.verdict.slope;
     r->out->smallest = r->smallest;
-}
-
-static void add_rows(const cli_leaks_ranking *r)
-{
-    for (size_t i = 0; i < r->rows->len; i++) {
-        const cli_leaks_row *row = &r->rows->rows[i];
-        cli_leaks_total one = {.stacks = 0};
-        cli_leaks_add_up(&one, r->rows, i);
-        cli_leaks_add_finding(r, CLI_LEAKS_STACK, &one, &row->verdict)->group = row->group;
-    }
 }
 
 /* ---- the list ----------------------------------------------------------------------------- */
@@ -498,6 +494,7 @@ void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
     find_groups(&r);
     judge_rest(&r);
     cli_leaks_judge_areas(run);
-    add_rows(&r);
+    for (size_t i = 0; i < r.rows->len; i++)
+        cli_leaks_add_finding(&r, CLI_LEAKS_STACK, &r.rows->rows[i], i, 1);
     choose_shown(&run->findings, how);
 }

@@ -9,7 +9,7 @@
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
-const char *cli_leaks_value(double value, cli_string unit)
+const char *cli_leaks_amount(double value, cli_string unit)
 {
     static const double most = 9e18;
     char text[48];
@@ -23,13 +23,13 @@ const char *cli_leaks_slope(const cli_leaks_run *run, cli_string unit, double sl
     static const double hour = 3600, minute = 60, short_run = 600;
     bool is_short = run->span < short_run;
     double value = slope * (is_short ? minute : hour);
-    return cli_keep_print("%s%s/%s", value > 0 ? "+" : "", cli_leaks_value(value, unit),
+    return cli_keep_print("%s%s/%s", value > 0 ? "+" : "", cli_leaks_amount(value, unit),
                           is_short ? "min" : "h");
 }
 
 const char *cli_leaks_span(double seconds)
 {
-    return cli_leaks_value(seconds * 1e9, cli_string_of("nanoseconds"));
+    return cli_leaks_amount(seconds * 1e9, cli_string_of("nanoseconds"));
 }
 
 /* ---- what to do about verdicts that are unknown --------------------------------------------- */

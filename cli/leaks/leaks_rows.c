@@ -43,37 +43,33 @@ static cli_leaks_row *find_row(cli_leaks_rows *rows, merging *m, const cli_sampl
 
 /* ---- ages --------------------------------------------------------------------------------- */
 
-/* Classes of ages: 0 to 15 are exact, then there are two for each power of 2 (see pprofdelta_heap.h).
- * The class of allocations comes before them. */
-enum { EXACT_AGES = 16, MADE = 0 };
+/* Classes of ages: 0 to 15 are exact, then there are two for each power of 2 (see pprofdelta_heap.h). */
+enum { EXACT_AGES = 16 };
 
 static size_t class_of(int64_t age)
 {
     uint32_t at_most = age < 0 ? 0 : age < UINT32_MAX ? (uint32_t)age : UINT32_MAX;
     if (at_most < EXACT_AGES)
-        return 1 + at_most;
+        return at_most;
     size_t log = 31 - (size_t)__builtin_clz(at_most);
-    return 1 + EXACT_AGES + 2 * (log - 4) + (at_most >> (log - 1) & 1);
+    return EXACT_AGES + 2 * (log - 4) + (at_most >> (log - 1) & 1);
 }
 
 /* The lowest age of a class. */
 static uint64_t age_of(size_t class)
 {
-    size_t n = class - 1 - EXACT_AGES;
-    return class <= EXACT_AGES ? class - 1 : (UINT64_C(2) + n % 2) << (n / 2 + 3);
+    size_t n = class - EXACT_AGES;
+    return class <= EXACT_AGES ? class : (UINT64_C(2) + n % 2) << (n / 2 + 3);
 }
 
-static void add_amount(cli_leaks_row *row, size_t class, double objects, double bytes)
+static void add_freed(cli_leaks_lives *lives, size_t class, double objects, double bytes)
 {
-    if (!row->lives)
-        row->lives = cli_keep(1, sizeof *row->lives);
-    cli_leaks_lives *lives = row->lives;
-    if (class >= lives->amounts_len)
-        CLI_KEEP_MORE(lives->amounts, class + 1 - lives->amounts_len);
-    while (lives->amounts_len <= class)
-        lives->amounts[lives->amounts_len++] = (cli_leaks_amount){0};
-    lives->amounts[class].objects += objects;
-    lives->amounts[class].bytes += bytes;
+    if (class >= lives->freed_len)
+        CLI_KEEP_MORE(lives->freed, class + 1 - lives->freed_len);
+    while (lives->freed_len <= class)
+        lives->freed[lives->freed_len++] = (cli_leaks_freed){.bytes = {.total = 0}};
+    lives->freed[class].objects.total += objects;
+    lives->freed[class].bytes.total += bytes;
 }
 
 /* The number of samples behind these values. */
@@ -82,6 +78,12 @@ static double count_samples(double objects, double bytes, double period)
     if (objects <= 0 || bytes <= 0)
         return 0;
     return period > 1 ? objects * -expm1(-bytes / objects / period) : objects;
+}
+
+/* The same of what came in the last window. */
+static double count_new(const cli_leaks_value *objects, const cli_leaks_value *bytes, double period)
+{
+    return count_samples(objects->total - objects->before, bytes->total - bytes->before, period);
 }
 
 /* The point in which what has that age was made; what is older than the first window is of point 0. */
@@ -124,7 +126,7 @@ static void add_deaths(cli_leaks_cohorts *cohorts, size_t point, size_t low, siz
 static void match_alive(cli_leaks_row *row, const cli_leaks_moment *m)
 {
     cli_leaks_cohorts *cohorts = &row->lives->cohorts;
-    double known = 0, live = count_samples(row->objects_now, row->bytes_now, m->period);
+    double known = 0, live = count_samples(row->objects.total, row->bytes.total, m->period);
     for (size_t p = 0; p <= m->point; p++)
         known += cohorts->births[p];
     for (size_t i = 0; i < cli_leaks_cell(0, m->point + 1); i++)
@@ -138,26 +140,42 @@ static void match_alive(cli_leaks_row *row, const cli_leaks_moment *m)
 static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
 {
     cli_leaks_lives *lives = row->lives;
-    bool is_change = m->since == CLI_LEAKS_SINCE_LAST;
-    for (size_t i = 0; i < lives->amounts_len; i++) {
-        cli_leaks_amount *a = &lives->amounts[i];
-        double objects = a->objects - (is_change ? 0 : a->last_objects);
-        double bytes = a->bytes - (is_change ? 0 : a->last_bytes);
-        double count = count_samples(objects, bytes, m->period);
-        lives->brief += i == class_of(0) ? bytes : 0;
-        lives->brief_objects += i == class_of(0) ? objects : 0;
-        if (i == MADE)
-            lives->cohorts.births[m->point] += (float)count;
-        else
-            add_deaths(&lives->cohorts, m->point, point_of(m, age_of(i + 1) - 1),
-                       point_of(m, age_of(i)), count);
-        *a = (cli_leaks_amount){.last_objects = a->objects, .last_bytes = a->bytes};
+    cli_leaks_cohorts *cohorts = &lives->cohorts;
+    cohorts->births[m->point] += (float)count_new(&row->objects_made, &row->bytes_made, m->period);
+    for (size_t i = 0; i < lives->freed_len; i++) {
+        const cli_leaks_freed *freed = &lives->freed[i];
+        add_deaths(cohorts, m->point, point_of(m, age_of(i + 1) - 1), point_of(m, age_of(i)),
+                   count_new(&freed->objects, &freed->bytes, m->period));
+    }
+    if (lives->freed_len) {
+        lives->brief += lives->freed[0].bytes.total - lives->freed[0].bytes.before;
+        lives->brief_objects += lives->freed[0].objects.total - lives->freed[0].objects.before;
     }
     match_alive(row, m);
-    lives->cohorts.in_use[m->point] = (float)row->bytes_now;
+    cohorts->in_use[m->point] = (float)row->bytes.total;
 }
 
 /* ---- windows ------------------------------------------------------------------------------ */
+
+void cli_leaks_value_begin(cli_leaks_value *value, bool goes_on)
+{
+    value->before = value->total;
+    value->total = goes_on ? value->total : 0;
+}
+
+static void begin_window(cli_leaks_rows *rows, const cli_leaks_moment *m)
+{
+    for (cli_leaks_row *row = rows->rows; row < rows->rows + rows->len; row++) {
+        cli_leaks_lives *lives = row->lives;
+        for (size_t c = 0; c < CLI_LEAKS_FREED_OBJECTS; c++)
+            cli_leaks_value_begin(&row->of[c],
+                                  CLI_LEAKS_IS_IN_USE(c) ? m->has_changes : m->counts_window);
+        for (size_t i = 0; lives && i < lives->freed_len; i++) {
+            cli_leaks_value_begin(&lives->freed[i].objects, m->counts_window);
+            cli_leaks_value_begin(&lives->freed[i].bytes, m->counts_window);
+        }
+    }
+}
 
 static void add_sample(cli_leaks_rows *rows, merging *m, const cli_leaks_columns *columns,
                        const cli_sample *sample)
@@ -165,56 +183,31 @@ static void add_sample(cli_leaks_rows *rows, merging *m, const cli_leaks_columns
     double values[CLI_LEAKS_COLUMNS];
     for (size_t i = 0; i < CLI_LEAKS_COLUMNS; i++)
         values[i] = columns->of[i] == SIZE_MAX ? 0 : (double)sample->values[columns->of[i]];
-    bool has_ages = columns->of[CLI_LEAKS_FREED_OBJECTS] != SIZE_MAX;
-    double level = values[CLI_LEAKS_LEVEL], freed = values[CLI_LEAKS_FREED_OBJECTS];
-    if (level == 0 && values[CLI_LEAKS_ALLOCATED] == 0 && freed == 0)
+    double freed = values[CLI_LEAKS_FREED_OBJECTS];
+    if (values[CLI_LEAKS_LEVEL] == 0 && values[CLI_LEAKS_ALLOCATED] == 0 && freed == 0)
         return;
-    rows->has_negative |= level < 0;
-    rows->has_older |= level > values[CLI_LEAKS_ALLOCATED];
     cli_leaks_row *row = find_row(rows, m, sample);
-    if (has_ages)
-        add_amount(row, MADE, values[CLI_LEAKS_MADE_OBJECTS], values[CLI_LEAKS_MADE_BYTES]);
+    if (columns->of[CLI_LEAKS_FREED_OBJECTS] != SIZE_MAX && !row->lives)
+        row->lives = cli_keep(1, sizeof *row->lives);
     if (freed != 0)
-        add_amount(row, class_of(cli_profile_age(m->profile, sample)), freed,
-                   values[CLI_LEAKS_FREED_BYTES]);
-    row->now += level;
-    row->made += values[CLI_LEAKS_ALLOCATED];
-    row->objects_made += values[CLI_LEAKS_MADE_OBJECTS];
-    row->objects_now += values[CLI_LEAKS_OBJECTS];
-    row->bytes_now += values[CLI_LEAKS_BYTES];
-    row->sum_level += level;
-    row->sum_bytes += values[CLI_LEAKS_BYTES];
-    row->sum_objects += values[CLI_LEAKS_OBJECTS];
-}
-
-/* Begins a window: its values are added up from zero, or changes from the last ones. */
-static void begin_window(cli_leaks_rows *rows, cli_leaks_since since, bool is_change)
-{
-    for (size_t i = 0; i < rows->len; i++) {
-        cli_leaks_row *row = &rows->rows[i];
-        if (!is_change)
-            row->now = row->objects_now = row->bytes_now = 0;
-        if (since != CLI_LEAKS_SINCE_SUM) {
-            bool goes_on = since == CLI_LEAKS_SINCE_LAST;
-            row->made_before = goes_on ? row->made : 0;
-            row->objects_made_before = goes_on ? row->objects_made : 0;
-        }
-        row->made = row->made_before;
-        row->objects_made = row->objects_made_before;
-    }
+        add_freed(row->lives, class_of(cli_profile_age(m->profile, sample)), freed,
+                  values[CLI_LEAKS_FREED_BYTES]);
+    for (size_t c = 0; c < CLI_LEAKS_FREED_OBJECTS; c++)
+        row->of[c].total += values[c];
 }
 
 /* Ends a window: keeps the lowest level of the block, and what was allocated until its end. */
-static void end_window(cli_leaks_rows *rows, const cli_leaks_moment *moment)
+static void end_window(cli_leaks_rows *rows, const cli_leaks_moment *m)
 {
-    for (size_t i = 0; i < rows->len; i++) {
-        cli_leaks_row *row = &rows->rows[i];
-        double *lowest = &row->levels[moment->point];
-        if (moment->point == rows->points || row->now < *lowest)
-            *lowest = row->now;
-        row->allocated[moment->point] = row->made;
+    for (cli_leaks_row *row = rows->rows; row < rows->rows + rows->len; row++) {
+        double *lowest = &row->levels[m->point];
+        if (m->point == rows->points || row->now.total < *lowest)
+            *lowest = row->now.total;
+        row->allocated[m->point] = row->made.total;
+        for (size_t c = 0; c < CLI_LEAKS_FREED_OBJECTS; c++)
+            row->of[c].sum += row->of[c].total;
         if (row->lives)
-            end_lives(row, moment);
+            end_lives(row, m);
     }
 }
 
@@ -222,7 +215,7 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment)
 {
     merging m = {.profile = profile, .id_of = cli_keep(profile->view->n_location, sizeof *m.id_of)};
-    begin_window(rows, moment->since, moment->is_change);
+    begin_window(rows, moment);
     cli_sample sample;
     for (cli_samples rest = profile->samples; cli_samples_next(&rest, &sample);)
         add_sample(rows, &m, columns, &sample);
@@ -236,19 +229,6 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
     rows->has_allocated = columns->of[CLI_LEAKS_ALLOCATED] != SIZE_MAX;
 }
 
-void cli_leaks_rows_clear(cli_leaks_rows *rows)
-{
-    for (size_t i = 0; i < rows->len; i++) {
-        if (rows->rows[i].lives)
-            cli_drop(rows->rows[i].lives->amounts);
-        cli_drop(rows->rows[i].lives);
-    }
-    cli_drop(rows->rows);
-    cli_drop(rows->samples);
-    cli_drop(rows->by_stack.slots);
-    *rows = (cli_leaks_rows){.all = rows->all};
-}
-
 void cli_leaks_rows_end(cli_leaks_rows *rows)
 {
     cli_sample sample;
@@ -256,4 +236,6 @@ void cli_leaks_rows_end(cli_leaks_rows *rows)
         cli_sample_read(rows->samples + rows->rows[i].sample, &sample);
         rows->rows[i].stack = cli_stack_of(&sample, 0);
     }
+    rows->rows = cli_keep_more(rows->rows, rows->len, 1, &rows->cap, sizeof *rows->rows);
+    rows->rows[rows->len] = (cli_leaks_row){.lives = NULL};
 }

@@ -56,7 +56,7 @@ static void put_power(const cli_leaks_run *run)
     double smallest = run->findings.smallest;
     if (!cli_leaks_is_short(run) && isfinite(smallest) && run->span > 0)
         printf("power     a leak of %s in this run (%s) would be a suspect 8 times of 10\n",
-               cli_leaks_value(smallest, run->unit),
+               cli_leaks_amount(smallest, run->unit),
                cli_leaks_slope(run, run->unit, smallest / run->span));
 }
 
@@ -71,7 +71,7 @@ static void begin_section(const cli_leaks_report *r, const cli_leaks_section *s)
            run->has_restarted ? ", after a restart" : "");
     if (run->left_out)
         printf(", without the end of the program (%s)", count(run->left_out, "window"));
-    printf("\nin use    %s (", cli_leaks_value(run->findings.now, run->unit));
+    printf("\nin use    %s (", cli_leaks_amount(run->findings.now, run->unit));
     put_text(run->type);
     printf(") in %s, %s\n", count(run->rows.len, "stack"),
            cli_leaks_slope(run, run->unit, run->findings.slope));
@@ -121,9 +121,9 @@ static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
     bool has_objects = f->objects >= 1 && !cli_string_is(unit, "count");
     if (f->runs > 1)
         printf(INDENT "in %zu processes, together %s, %s now; here:\n", f->runs,
-               cli_leaks_slope(run, unit, f->slope_in_all), cli_leaks_value(f->now_in_all, unit));
+               cli_leaks_slope(run, unit, f->slope_in_all), cli_leaks_amount(f->now_in_all, unit));
     printf(INDENT "%s, %s", cli_leaks_slope(run, unit, f->verdict.slope),
-           cli_leaks_value(f->now, unit));
+           cli_leaks_amount(f->now, unit));
     if (has_objects)
         printf(" in %.0f object%s", f->objects, f->objects >= 1.5 ? "s" : "");
     printf(" now%s\n", sureness(&f->verdict));
@@ -153,7 +153,7 @@ static void put_evidence(const cli_leaks_run *run, const cli_leaks_finding *f)
            ceil(e->longer * (double)run->windows));
     if (run->period > 1)
         printf(", or a sample in %s",
-               cli_leaks_value(run->period / e->longer, cli_string_of("bytes")));
+               cli_leaks_amount(run->period / e->longer, cli_string_of("bytes")));
     putchar('\n');
 }
 
@@ -162,10 +162,11 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
     const cli_leaks_verdict *v = &f->verdict;
     printf(INDENT "%s", cli_leaks_why(v));
     if (v->reason == CLI_LEAKS_UNSURE)
-        printf(" (%s, and chance makes %s)", cli_leaks_value(v->growth, run->unit),
-               cli_leaks_value(v->noise, run->unit));
+        printf(" (%s, and chance makes %s)", cli_leaks_amount(v->growth, run->unit),
+               cli_leaks_amount(v->noise, run->unit));
     if (v->reason == CLI_LEAKS_TOUCHED)
-        printf(" (%s)", cli_leaks_value(run->areas.rows[f->row].made, cli_string_of("bytes")));
+        printf(" (%s)",
+               cli_leaks_amount(run->areas.rows[f->row].made.total, cli_string_of("bytes")));
     printf("%s\n", age_of(f));
     put_evidence(run, f);
 }
@@ -193,7 +194,7 @@ static void put_members(const cli_leaks_report *r, const cli_leaks_run *run,
         if (!cli_leaks_is_member(member) || member->group != f->group)
             continue;
         printf(INDENT "stack %zu of %zu: %s, %s\n", ++put, f->stacks,
-               cli_leaks_value(member->now, run->unit),
+               cli_leaks_amount(member->now, run->unit),
                cli_leaks_slope(run, run->unit, member->verdict.slope));
         put_stack(r, run, member->row);
     }
@@ -205,7 +206,7 @@ static void put_areas(const cli_leaks_rows *areas, const cli_leaks_finding *f)
 {
     for (size_t i = 0; i < f->areas_len; i++) {
         const cli_leaks_row *row = &areas->rows[f->areas[i]];
-        printf(INDENT "  +%s  ", cli_leaks_value(row->verdict.growth, cli_string_of("bytes")));
+        printf(INDENT "  +%s  ", cli_leaks_amount(row->verdict.growth, cli_string_of("bytes")));
         put_text(cli_leaks_area_name(areas, f->areas[i]));
         if (row->cause.frame)
             cli_frames_put(&row->cause.frame->text, 1, "  ");

@@ -4,7 +4,6 @@
 #include "cli.h"
 #include "keep.h"
 #include "message.h"
-#include "output_file.h"
 #include "units.h"
 
 #include <math.h>
@@ -19,50 +18,45 @@ static int discard_bytes(void *cookie, const void *data, size_t len)
     return 0;
 }
 
-/* Sets *restarted: whether the process restarted before this window. A cumulative profile without a
- * stamp is compared with the one before it, unless context is NULL. */
-static int find_restart(pprofdelta *context, cli_leaks_file *file, const cli_leaks_how *how,
-                        bool *restarted)
+/* Did the process restart before this window? A cumulative profile without a stamp is compared with the one
+ * before it, unless context is NULL. */
+static bool has_restarted(pprofdelta *context, cli_leaks_file *file, const cli_leaks_how *how)
 {
     cli_input input;
     const pprofdelta_sink sink = {.write = discard_bytes};
     pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err;
-    *restarted = file->stamp.restart != PPROFDELTA_RESTART_NONE;
     if (file->stamp.live || file->stamp.is_delta || !context)
-        return CLI_DONE;
+        return file->stamp.restart != PPROFDELTA_RESTART_NONE;
     cli_progress_say("comparing", file->place.path);
-    int code = cli_input_read(&input, file->place, how->library.max_memory);
-    *restarted = false;
-    if (!code && (pprofdelta_begin(context, input.bytes, input.len, &err) ||
-                  pprofdelta_write(context, &sink, &report, &err))) {
-        /* Without a counter, as in a profile of goroutines, a restart cannot be noticed. Nor can it between
-         * windows, whose in-use values are all that is needed. */
-        file->is_window = err.reason == PPROFDELTA_REASON_IS_WINDOW;
-        if (err.status != PPROFDELTA_E_MISMATCH && !file->is_window)
-            code = cli_library_error(input.name, &err);
-        pprofdelta_abandon(context);
-    } else if (!code) {
-        *restarted = report.restart != PPROFDELTA_RESTART_NONE;
-        pprofdelta_commit(context);
-    }
+    cli_must(cli_input_read(&input, file->place, how->library.max_memory));
+    bool is_compared = !pprofdelta_begin(context, input.bytes, input.len, &err) &&
+                       !pprofdelta_write(context, &sink, &report, &err);
     cli_input_free(&input);
-    return code;
+    if (is_compared) {
+        pprofdelta_commit(context);
+        return report.restart != PPROFDELTA_RESTART_NONE;
+    }
+    /* Without a counter, as in a profile of goroutines, a restart cannot be noticed. Nor can it between
+     * windows, whose in-use values are all that is needed. */
+    file->is_window = err.reason == PPROFDELTA_REASON_IS_WINDOW;
+    if (err.status != PPROFDELTA_E_MISMATCH && !file->is_window)
+        cli_must(cli_library_error(input.name, &err));
+    pprofdelta_abandon(context);
+    return false;
 }
 
 /* Splits the files into runs: at another process, and at a restart. */
-static int find_runs(cli_leaks_work *w, pprofdelta *context)
+static void find_runs(cli_leaks_work *w, pprofdelta *context)
 {
     const cli_leaks_file *last = NULL;
     w->runs = cli_keep(w->files_len, sizeof *w->runs);
     for (size_t i = 0; i < w->files_len; i++) {
         cli_leaks_file *file = &w->files[i];
-        bool restarted, is_other = !last || file->run != last->run;
         if (file->role != CLI_LEAKS_WINDOW)
             continue;
-        int code = find_restart(context, file, &w->how, &restarted);
-        if (code)
-            return code;
+        bool restarted = has_restarted(context, file, &w->how);
+        bool is_other = !last || file->run != last->run;
         if (is_other || restarted)
             w->runs[w->runs_len++] = (cli_leaks_run){.first = i,
                                                      .from_nanos = file->time_nanos,
@@ -75,20 +69,18 @@ static int find_runs(cli_leaks_work *w, pprofdelta *context)
         run->end = i + 1;
         last = file;
     }
-    return CLI_DONE;
 }
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
 /* The types that are judged, the first that a profile has, and their columns. */
 #define COUNTERS                                                                                   \
-    "inuse_objects", "inuse_space", "alloc_objects/count", "alloc_space/bytes",                    \
-        "freed_objects/count", "freed_space/bytes"
+    "alloc_objects/count", "alloc_space/bytes", "freed_objects/count", "freed_space/bytes"
 static const char *const known[][CLI_LEAKS_COLUMNS] = {
-    {"inuse_space/bytes", "alloc_space", COUNTERS},
-    {"inuse_objects/count", "alloc_objects", COUNTERS},
-    {"space/bytes", NULL, "objects", "space"},
-    {"objects/count", NULL, "objects", "space"},
+    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space", COUNTERS},
+    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects", COUNTERS},
+    {"space/bytes", "objects", "space"},
+    {"objects/count", "objects", "space"},
 };
 
 static size_t column_of(const cli_profile *profile, const char *name)
@@ -146,52 +138,21 @@ bool cli_leaks_find_columns(const cli_profile *profile, const char *type,
 typedef struct reader {
     cli_leaks_run *run;
     const cli_leaks_how *how;
-    size_t windows;        /* read so far */
-    cli_leaks_pace *paces; /* of each window, also of one that is left out */
-    size_t paces_len;
-    bool is_again;           /* it is known which windows are left out, and the next */
-    bool has_in_use_changes; /* windows without a stamp have changes of what is in use */
-    bool has_changes; /* a window of the run has changes: then the others are added up, too */
-    cli_string sum;   /* so far, with everything in use; empty: none, and without has_changes */
-    const cli_leaks_file *last; /* in the sum */
-    bool is_sum;                /* what is added to the series is a sum, and not the file alone */
-    uint64_t last_sequence;     /* without a stamp, the number of the window */
+    size_t windows;    /* read so far */
+    size_t places;     /* that the points have: also for the last window, if it alone is left out */
+    bool is_live;      /* of the files: one is of a live heap */
+    bool has_windows;  /* one is a window without a stamp */
+    bool has_negative; /* one has less than nothing in use at a stack, or more ... */
+    bool has_older;    /* ... than its counter says */
+    uint64_t last_sequence;            /* without a stamp, the number of the window */
     uint64_t begins[CLI_LEAKS_POINTS]; /* see cli_leaks_moment */
     double until, paused; /* windows of changes: nanoseconds, the second between them */
 } reader;
 
-/* Replaces the bytes of the file by the sum so far with them. */
-static int add_changes(const reader *r, cli_input *file)
+/* Go's ?seconds= makes windows of changes, and godeltaprof windows with all that is in use. */
+static bool has_in_use_changes(const reader *r)
 {
-    pprofdelta_adder *adder = NULL;
-    pprofdelta_error err;
-    cli_buffer next = {0};
-    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &next};
-    int code = CLI_DONE;
-    if (pprofdelta_adder_new(&r->how->library, NULL, &adder, &err))
-        code = cli_options_error(file->name, &err);
-    else if (pprofdelta_adder_add(adder, r->sum.ptr, r->sum.len, NULL, &err) ||
-             pprofdelta_adder_add(adder, file->bytes, file->len, NULL, &err) ||
-             pprofdelta_adder_finish(adder, &sink, &err))
-        code = cli_library_error(file->name, &err);
-    pprofdelta_adder_free(adder);
-    cli_input_free(file);
-    *file = (cli_input){.name = file->name, .bytes = next.bytes, .len = next.len};
-    return code;
-}
-
-/* Makes *input the profile with all in-use values: the file itself, or, in a run with changes, the sum
- * that it continues. */
-static int add_up(reader *r, const cli_leaks_file *file, cli_input *input)
-{
-    r->is_sum = r->sum.len && file->stamp.is_delta && cli_leaks_continues(r->last, file);
-    int code = r->is_sum ? add_changes(r, input) : CLI_DONE;
-    if (!code && r->has_changes) {
-        r->last = file;
-        cli_drop((char *)r->sum.ptr);
-        r->sum = cli_keep_string((cli_string){(const char *)input->bytes, input->len});
-    }
-    return code;
+    return r->has_windows && r->has_negative;
 }
 
 /* Sampled heaps have the mean distance between two samples as their period. */
@@ -217,61 +178,34 @@ static void describe_run(const reader *r, const cli_profile *profile,
     run->is_heap = cli_profile_has_bytes(profile);
 }
 
-/* The place of the next window in the series. The last point has as many windows as the others. */
-static cli_leaks_moment moment_of(reader *r, const cli_leaks_file *file)
+/* The time and the kind of values of the window with that number. */
+static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file, size_t number)
 {
-    size_t windows = r->run->windows;
+    int64_t nanos = r->how->every_nanos ? (int64_t)number * r->how->every_nanos
+                                        : file->time_nanos - r->run->from_nanos;
+    return (cli_leaks_moment){
+        .seconds = (double)nanos * 1e-9,
+        .has_changes =
+            file->stamp.live == PPROFDELTA_LIVE_DELTA || (has_in_use_changes(r) && file->is_window),
+        .counts_window = file->stamp.is_delta || file->is_window,
+    };
+}
+
+/* Sets the place of the next window in the series. The last point has as many places as the others. */
+static void set_place(reader *r, const cli_leaks_file *file, cli_leaks_moment *m)
+{
+    size_t windows = r->places;
     size_t size = (windows + CLI_LEAKS_POINTS - 1) / CLI_LEAKS_POINTS;
     size_t points = windows / size, extra = windows - points * size; /* in the first point */
-    size_t at = r->windows < extra ? 0 : (r->windows - extra) / size;
-    int64_t nanos = r->how->every_nanos ? (int64_t)r->windows * r->how->every_nanos
-                                        : file->time_nanos - r->run->from_nanos;
     uint64_t last = r->last_sequence;
     bool is_numbered = file->stamp.live && file->stamp.sequence > last;
-    r->last_sequence = is_numbered ? file->stamp.sequence : last + 1;
-    if (!r->windows || at >= r->run->rows.points)
-        r->begins[at] = last + 1;
-    cli_leaks_moment moment = {
-        .point = at,
-        .seconds = (double)nanos * 1e-9,
-        .period = r->run->period,
-        .sequence = r->last_sequence,
-        .is_change = r->has_in_use_changes && file->is_window,
-        .is_behind_gap = !r->windows || (is_numbered && file->stamp.first > last + 1),
-        .since = r->is_sum                                 ? CLI_LEAKS_SINCE_SUM
-                 : file->stamp.is_delta || file->is_window ? CLI_LEAKS_SINCE_LAST
-                                                           : CLI_LEAKS_SINCE_BEGINNING,
-    };
-    memcpy(moment.begins, r->begins, sizeof moment.begins);
-    return moment;
-}
-
-/* Sets the pace of the next window, which the rows do not have yet. */
-static void note_pace(reader *r, const cli_profile *profile, const cli_leaks_columns *columns,
-                      const cli_leaks_moment *m)
-{
-    cli_leaks_pace pace = {.seconds = m->seconds, .made = -1};
-    const size_t level = columns->of[CLI_LEAKS_LEVEL], made = columns->of[CLI_LEAKS_ALLOCATED];
-    pace.in_use = cli_sum_double(profile->samples.totals[level]);
-    if (m->is_change && r->paces_len)
-        pace.in_use += r->paces[r->paces_len - 1].in_use;
-    if (made != SIZE_MAX)
-        pace.made = cli_sum_double(profile->samples.totals[made]);
-    for (size_t i = 0; i < r->run->rows.len && made != SIZE_MAX; i++) {
-        const cli_leaks_row *row = &r->run->rows.rows[i];
-        pace.made += m->since == CLI_LEAKS_SINCE_LAST  ? row->made
-                     : m->since == CLI_LEAKS_SINCE_SUM ? row->made_before
-                                                       : 0;
-    }
-    r->paces[r->paces_len++] = pace;
-}
-
-/* Most programs free memory when they end, so that the last window is left out of most runs: it need not be
- * read again without it. */
-static bool is_of_the_end(const reader *r)
-{
-    return !r->is_again && r->windows + 1 == r->run->windows &&
-           cli_leaks_end_of(r->paces, r->paces_len) < r->paces_len;
+    m->point = r->windows < extra ? 0 : (r->windows - extra) / size;
+    m->sequence = r->last_sequence = is_numbered ? file->stamp.sequence : last + 1;
+    if (!r->windows || m->point >= r->run->rows.points)
+        r->begins[m->point] = last + 1;
+    m->begins = r->begins;
+    m->period = r->run->period;
+    m->is_behind_gap = !r->windows || (is_numbered && file->stamp.first > last + 1);
 }
 
 /* Adds the account of the resident memory, if the profile has one. */
@@ -286,78 +220,56 @@ static void add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
     moment.point = run->areas.points - is_again;
     cli_leaks_columns columns = only_level(column);
     columns.of[CLI_LEAKS_ALLOCATED] = column_of(profile, "mapped_space/bytes");
-    moment.since = CLI_LEAKS_SINCE_BEGINNING;
+    moment.has_changes = moment.counts_window = false;
     cli_leaks_rows_add(&run->areas, profile, &columns, &moment);
     run->areas.has_mapped = run->areas.has_allocated;
     run->areas.has_allocated = false;
 }
 
-/* Adds up the time that is in no window. */
-static void note_pause(reader *r, const cli_leaks_file *file, const cli_profile *profile)
+static void read_window(reader *r, const cli_leaks_file *file)
 {
+    cli_leaks_run *run = r->run;
+    cli_profile profile;
+    cli_leaks_columns columns;
+    cli_must(cli_profile_load(&profile, file->place, &r->how->library));
+    if (!cli_leaks_find_columns(&profile, r->how->type, &columns))
+        cli_must(refuse_types(&profile, r->how->type));
+    describe_run(r, &profile, &columns);
+    cli_leaks_moment moment = moment_of(r, file, r->windows);
+    set_place(r, file, &moment);
     double from = (double)file->time_nanos;
     r->paused += r->windows ? fmax(0, from - r->until) : 0;
-    r->until = from + (double)profile->view->duration_nanos;
-}
-
-static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
-{
-    cli_leaks_columns columns;
-    if (!cli_leaks_find_columns(profile, r->how->type, &columns))
-        return refuse_types(profile, r->how->type);
-    describe_run(r, profile, &columns);
-    cli_leaks_moment moment = moment_of(r, file);
-    note_pace(r, profile, &columns, &moment);
-    if (is_of_the_end(r)) {
-        r->run->windows--;
-        return CLI_DONE;
-    }
-    note_pause(r, file, profile);
-    r->run->to_nanos = file->time_nanos;
-    cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment);
-    add_areas(r, profile, moment);
+    r->until = from + (double)profile.view->duration_nanos;
+    run->to_nanos = file->time_nanos;
+    run->span = moment.seconds;
+    cli_leaks_rows_add(&run->rows, &profile, &columns, &moment);
+    add_areas(r, &profile, moment);
     if (r->how->html)
-        cli_leaks_timeline_add(r->run, r->windows, r->run->windows, moment.seconds);
-    r->run->span = moment.seconds;
+        cli_leaks_timeline_add(run, r->windows, moment.seconds);
     r->windows++;
-    return CLI_DONE;
-}
-
-static int read_window(reader *r, const cli_leaks_file *file)
-{
-    cli_profile profile = {.view = NULL};
-    int code = cli_input_read(&profile.input, file->place, r->how->library.max_memory);
-    code = code ? code : add_up(r, file, &profile.input);
-    code = code ? code : cli_profile_take(&profile, profile.input, &r->how->library);
-    code = code ? code : add_profile(r, file, &profile);
     cli_profile_free(&profile);
-    return code;
 }
 
-/* Reads the first windows of the run, as many as it has. */
-static int read_windows(reader *r, const cli_leaks_file *files)
+/* ---- a run ---------------------------------------------------------------------------------- */
+
+/* What all windows of the run have, by what is known of their files. */
+static cli_leaks_pace *list_paces(const reader *r, const cli_leaks_file *files)
 {
     const cli_leaks_run *run = r->run;
-    int code = CLI_DONE;
-    for (size_t i = run->first; i < run->end; i++)
-        r->has_changes |= files[i].stamp.live == PPROFDELTA_LIVE_DELTA;
-    for (size_t i = run->first; i < run->end && r->windows < run->windows && !code; i++)
-        if (files[i].role == CLI_LEAKS_WINDOW)
-            code = read_window(r, &files[i]);
-    cli_drop((char *)r->sum.ptr);
-    return code;
-}
-
-/* Leaves the windows out that are of the end of the program. */
-static void leave_out(cli_leaks_run *run, size_t end, const cli_leaks_file *files)
-{
-    size_t windows = 0;
-    for (size_t i = run->first; i < run->end; i++) {
-        if (files[i].role != CLI_LEAKS_WINDOW || windows++ < end)
+    cli_leaks_pace *paces = cli_keep(run->windows, sizeof *paces);
+    cli_leaks_value in_use = {.total = 0}, made = {.total = 0};
+    for (size_t i = run->first, len = 0; i < run->end; i++) {
+        if (files[i].role != CLI_LEAKS_WINDOW)
             continue;
-        if (!run->left_out++)
-            run->first_left_out = files[i].place.path;
+        cli_leaks_moment moment = moment_of(r, &files[i], len);
+        cli_leaks_value_begin(&in_use, moment.has_changes);
+        cli_leaks_value_begin(&made, moment.counts_window);
+        in_use.total += files[i].in_use;
+        made.total += fmax(0, files[i].made);
+        paces[len++] =
+            (cli_leaks_pace){moment.seconds, in_use.total, files[i].made < 0 ? -1 : made.total};
     }
+    return paces;
 }
 
 /* What changes between windows of changes is missing in their sum. So it may be what grows: code that allocates
@@ -365,91 +277,71 @@ static void leave_out(cli_leaks_run *run, size_t end, const cli_leaks_file *file
 static bool has_pauses(const reader *r)
 {
     static const double most_paused = 0.05;
-    return r->has_in_use_changes &&
+    return has_in_use_changes(r) &&
            r->paused > most_paused * (double)(r->run->to_nanos - r->run->from_nanos);
 }
 
-/* Sets why there is no verdict, unless windows are too few. Windows of a live heap are always of their time. */
-static void find_doubt(cli_leaks_run *run, const cli_leaks_pace *paces, bool has_windows,
-                       bool is_live)
+/* Why there is no verdict, unless windows are too few. Windows of a live heap are always of their time. */
+static const char *find_doubt(const reader *r, const cli_leaks_pace *paces)
 {
-    size_t fresh = cli_leaks_count_fresh(paces, run->windows);
+    const cli_leaks_run *run = r->run;
     if (cli_leaks_is_short(run))
-        return;
-    if (!is_live && fresh < CLI_LEAKS_LEAST_POINTS)
-        run->doubt = "most profiles are the same as the one before, as Go's are until its next "
-                     "garbage collection: take them with gc=1";
-    else if (run->is_partial)
-        run->doubt =
-            "these windows have only what changed in them, and there is time between them: "
-            "take each right after the other, or profiles without seconds=";
-    else if (has_windows && !run->rows.has_negative && !run->rows.has_older)
-        run->doubt = "what is in use may be changes in these windows: take profiles without "
-                     "seconds=";
+        return NULL;
+    if (!r->is_live && cli_leaks_count_fresh(paces, run->windows) < CLI_LEAKS_LEAST_POINTS)
+        return "most profiles are the same as the one before, as Go's are until its next "
+               "garbage collection: take them with gc=1";
+    if (run->is_partial)
+        return "these windows have only what changed in them, and there is time between them: "
+               "take each right after the other, or profiles without seconds=";
+    if (r->has_windows && !r->has_negative && !r->has_older)
+        return "what is in use may be changes in these windows: take profiles without seconds=";
+    return NULL;
 }
 
-/* Has the run a file of a live heap; has it a window without a stamp? */
-static void find_kinds(const cli_leaks_run *run, const cli_leaks_file *files, bool *is_live,
-                       bool *has_windows)
+/* Reads the windows up to the end of the program. */
+static void read_run(cli_leaks_run *run, const cli_leaks_how *how, const cli_leaks_file *files)
 {
-    *is_live = *has_windows = false;
-    for (size_t i = run->first; i < run->end; i++) {
-        *is_live |= files[i].stamp.live != PPROFDELTA_LIVE_NONE;
-        *has_windows |= files[i].is_window;
+    reader r = {.run = run, .how = how};
+    for (const cli_leaks_file *f = files + run->first; f < files + run->end; f++) {
+        r.is_live |= f->stamp.live != PPROFDELTA_LIVE_NONE;
+        r.has_windows |= f->is_window;
+        r.has_negative |= f->has_negative;
+        r.has_older |= f->has_older;
     }
-}
-
-static int read_run(cli_leaks_run *run, const cli_leaks_how *how, const cli_leaks_file *files)
-{
-    cli_leaks_pace *paces = cli_keep(2 * run->windows, sizeof *paces);
-    reader r = {.run = run, .how = how, .paces = paces};
-    const size_t windows = run->windows;
-    bool is_live, has_windows;
-    find_kinds(run, files, &is_live, &has_windows);
-    int code = read_windows(&r, files);
-    /* Go's ?seconds= makes windows of changes, and godeltaprof windows with all that is in use. */
-    bool has_changes = has_windows && run->rows.has_negative;
-    size_t end = code ? windows : has_changes ? windows : cli_leaks_end_of(paces, windows);
-    if (!code && (end < run->windows || has_changes)) {
-        cli_leaks_rows_clear(&run->rows);
-        cli_leaks_rows_clear(&run->areas);
-        run->timeline = (cli_leaks_timeline){.points = NULL};
-        run->windows = end;
-        r = (reader){.run = run,
-                     .how = how,
-                     .paces = paces + windows,
-                     .is_again = true,
-                     .has_in_use_changes = has_changes};
-        code = read_windows(&r, files);
-    }
+    cli_leaks_pace *paces = list_paces(&r, files);
+    r.places = run->windows;
+    if (!has_in_use_changes(&r))
+        run->windows = cli_leaks_end_of(paces, run->windows);
+    if (run->windows + 1 < r.places)
+        r.places = run->windows;
+    for (const cli_leaks_file *f = files + run->first; f < files + run->end; f++)
+        if (f->role == CLI_LEAKS_WINDOW && r.windows < run->windows)
+            read_window(&r, f);
+        else if (f->role == CLI_LEAKS_WINDOW && !run->left_out++)
+            run->first_left_out = f->place.path;
     run->is_partial = has_pauses(&r);
-    leave_out(run, end, files);
-    find_doubt(run, paces, has_windows, is_live);
+    run->doubt = find_doubt(&r, paces);
     cli_drop(paces);
     cli_leaks_rows_end(&run->rows);
     cli_leaks_rows_end(&run->areas);
-    return code;
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-int cli_leaks_read(cli_leaks_work *w)
+void cli_leaks_read(cli_leaks_work *w)
 {
     pprofdelta *context = NULL;
     pprofdelta_error err;
-    int code = CLI_DONE;
     /* No restart can be noticed if a type is judged that has no counter, as in a profile of
      * goroutines. */
     bool has_counter = !w->how.type || cli_string_begins(cli_string_of(w->how.type), "inuse_");
     if (has_counter && pprofdelta_new(&w->how.library, NULL, &context, &err))
-        code = cli_options_error(w->files[0].place.path, &err);
-    cli_merged_begin(&w->all.merged);
-    code = code ? code : find_runs(w, context);
+        cli_must(cli_options_error(w->files[0].place.path, &err));
+    find_runs(w, context);
     pprofdelta_free(context);
-    for (size_t i = 0; i < w->runs_len && !code; i++)
-        code = read_run(&w->runs[i], &w->how, w->files);
+    cli_merged_begin(&w->all.merged);
+    for (size_t i = 0; i < w->runs_len; i++)
+        read_run(&w->runs[i], &w->how, w->files);
     cli_merged_end(&w->all.merged);
-    if (!code)
-        cli_leaks_make_frames(w);
-    return code;
+    cli_leaks_make_frames(w);
 }

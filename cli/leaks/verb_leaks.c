@@ -153,45 +153,37 @@ static int status_of(const cli_leaks_work *w)
     return is_enough && !is_unknown ? CLI_DONE : CLI_LEAKS_NO_VERDICT;
 }
 
-static int print_answer(verb *v)
+static int print_answer(const verb *v, cli_leaks_work *w)
 {
-    cli_leaks_work *w = &v->work;
     bool is_over = false;
-    int code = CLI_DONE;
     note_order(w);
     note_runs(w);
     note_allocators(w);
     if (w->how.html)
-        code = cli_leaks_put_html(w);
+        cli_leaks_put_html(w);
     else if (v->markdown)
         is_over = cli_leaks_put_markdown(w, v->base ? &v->base_work : NULL,
                                          v->budget ? (double)v->budget : INFINITY);
     else
         (v->json ? cli_leaks_put_json : cli_leaks_put_text)(w);
-    code = code || w->how.html ? code : cli_output_end_text();
-    if (!code && is_over)
-        return CLI_LEAKS_FOUND;
-    code = code || !v->fail ? code : status_of(w);
+    if (!w->how.html)
+        cli_must(cli_output_end_text());
+    int code = is_over ? CLI_LEAKS_FOUND : v->fail ? status_of(w) : CLI_DONE;
     return code || !w->has_failed ? code : CLI_FAILED;
 }
 
 /* Reads all files, and judges each run. */
-static int read_and_judge(cli_leaks_work *w, const char *const *operands, size_t len)
+static void read_and_judge(cli_leaks_work *w, const char *const *operands, size_t len)
 {
-    int code = cli_leaks_find_files(w, operands, len);
-    if (code)
-        return code;
+    cli_leaks_find_files(w, operands, len);
     w->order = cli_leaks_order(w->files, w->files_len);
     if (w->order.gaps + w->order.again == w->files_len)
-        return refuse_gaps(w);
-    code = cli_leaks_read(w);
-    for (size_t i = 0; i < w->runs_len && !code; i++)
+        cli_must(refuse_gaps(w));
+    cli_leaks_read(w);
+    for (size_t i = 0; i < w->runs_len; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
-    if (code)
-        return code;
     cli_leaks_find_names(w);
     cli_leaks_join(w);
-    return CLI_DONE;
 }
 
 static void check_options(const verb *v, const cli_arguments *arguments)
@@ -206,31 +198,24 @@ static void check_options(const verb *v, const cli_arguments *arguments)
     cli_check_files(arguments->operands, arguments->operands_len, true);
 }
 
-static int run_command(verb *v, const cli_arguments *arguments)
-{
-    check_options(v, arguments);
-    cli_progress_start();
-    if (!v->work.how.top)
-        v->work.how.top = v->work.how.all ? SIZE_MAX : DEFAULT_TOP;
-    v->work.how.names_all = v->work.how.all || v->work.how.html || v->markdown;
-    v->base_work.how = v->work.how;
-    cli_keep_at_most(v->work.how.library.max_memory, arguments->operands[0]);
-    int code = read_and_judge(&v->work, arguments->operands, arguments->operands_len);
-    if (!code && v->base)
-        code = read_and_judge(&v->base_work, &v->base, 1);
-    cli_progress_end();
-    return code ? code : print_answer(v);
-}
-
 int cli_leaks(int argc, char **argv)
 {
-    verb v = {.work.how.library = PPROFDELTA_OPTIONS_INIT};
+    static verb v = {.work.how.library = PPROFDELTA_OPTIONS_INIT};
+    cli_leaks_how *how = &v.work.how;
     cli_arguments arguments = {.argc = argc, .argv = argv};
-    v.work.how.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    v.work.how.library.compression = PPROFDELTA_PLAIN;
+    how->library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    how->library.compression = PPROFDELTA_PLAIN;
     cli_command_read(&command, &arguments, &v);
-    int code = run_command(&v, &arguments);
-    cli_profile_free(&v.work.all.merged.profile);
-    cli_profile_free(&v.base_work.all.merged.profile);
-    return code;
+    check_options(&v, &arguments);
+    cli_progress_start();
+    if (!how->top)
+        how->top = how->all ? SIZE_MAX : DEFAULT_TOP;
+    how->names_all = how->all || how->html || v.markdown;
+    v.base_work.how = *how;
+    cli_keep_at_most(how->library.max_memory, arguments.operands[0]);
+    read_and_judge(&v.work, arguments.operands, arguments.operands_len);
+    if (v.base)
+        read_and_judge(&v.base_work, &v.base, 1);
+    cli_progress_end();
+    return print_answer(&v, &v.work);
 }
