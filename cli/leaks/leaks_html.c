@@ -59,7 +59,8 @@ static size_t point_of(size_t window, size_t windows)
 /* Sets what the rows have at a point, of so many. */
 static void take_levels(cli_leaks_rows *rows, size_t at, size_t points)
 {
-    for (cli_leaks_row *row = rows->rows; row < rows->rows + rows->len; row++) {
+    for (size_t i = 0; i < rows->len; i++) {
+        cli_leaks_row *row = &rows->rows[i];
         if (!row->timeline)
             row->timeline = cli_keep(points, sizeof *row->timeline);
         row->timeline[at] = row->now.total;
