@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "instant.h"
+#include "keep.h"
 #include "message.h"
 #include "output_file.h"
 #include "suggest.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 40, LONG = 256, OPERAND = 1, SHOWN = 60, CLAUSE = 240 };
+enum { MOST = 40, LONG = 256, OPERAND = 1, SHOWN = 60 };
 
 /* The table as getopt has it. Option i has the value LONG + i, or its letter. */
 typedef struct grammar {
@@ -68,41 +69,39 @@ static bool has_one_dash(const grammar *g, const char *token)
 
 /* The clause that says what was probably meant by the word; NULL: nothing is near. If it abbreviates
  * several options, these were meant. */
-static const char *meant_by(const grammar *g, const char *word, size_t word_len, bool is_long,
-                            char clause[CLAUSE])
+static const char *meant_by(const grammar *g, const char *word, size_t word_len, bool is_long)
 {
-    const char *instead = cli_suggest_instead(word, word_len);
+    const char *instead = cli_suggest_instead(word, word_len), *found = NULL;
     cli_suggestion nearest = nearest_option(g, word, word_len);
-    size_t found = 0, len = (size_t)sprintf(clause, "did you mean ");
     for (const struct option *option = g->options; is_long && option->name; option++)
-        if (word_len && !strncmp(option->name, word, word_len) && len < CLAUSE - SHOWN)
-            len += (size_t)sprintf(clause + len, "%s--%s", found++ ? " or " : "", option->name);
+        if (word_len && !strncmp(option->name, word, word_len))
+            found =
+                cli_keep_print("%s%s--%s", found ? found : "", found ? " or " : "", option->name);
     if (!found && (!*nearest.meant || (instead && nearest.distance)))
         return instead;
-    sprintf(clause + len, "%s%s?", found ? "" : "--", found ? "" : nearest.meant);
-    return clause;
+    return cli_keep_print("did you mean %s%s?", found ? found : "--", found ? "" : nearest.meant);
 }
 
 /* getopt has refused the token, or has_one_dash. What is ambiguous is unknown, too. */
-static int refuse_argument(const grammar *g, int kind, const char *token)
+static _Noreturn void refuse_argument(const grammar *g, int kind, const char *token)
 {
-    char name[SHOWN + 1], clause[CLAUSE], letter[] = {'-', (char)optopt, 0};
+    char name[SHOWN + 1], letter[] = {'-', (char)optopt, 0};
     size_t dashes = token[1] == '-' ? 2 : 1, len = strcspn(token, "=");
     bool is_long = dashes == 2;
     snprintf(name, sizeof name, "%.*s", len < SHOWN ? (int)len : SHOWN, token);
     if (kind == ':')
-        return cli_usage("%s needs a value", is_long ? name : letter);
+        cli_usage("%s needs a value", is_long ? name : letter);
     if (is_long && optopt)
-        return cli_usage("%s takes no value", name);
+        cli_usage("%s takes no value", name);
     if (len == 2 && !is_long && !optopt)
-        return cli_usage("%s=%.40s: a value follows its letter without =: %s %.40s", name,
-                         token + 3, name, token + 3);
-    const char *meant = meant_by(g, token + dashes, len - dashes, is_long, clause);
+        cli_usage("%s=%.40s: a value follows its letter without =: %s %.40s", name, token + 3, name,
+                  token + 3);
+    const char *meant = meant_by(g, token + dashes, len - dashes, is_long);
     if (!meant && !is_long && optopt) {
         memcpy(name, letter, sizeof letter);
         meant = cli_suggest_instead(letter + 1, 1);
     }
-    return cli_usage("there is no option %s%s%s", name, meant ? "; " : "", meant ? meant : "");
+    cli_usage("there is no option %s%s%s", name, meant ? "; " : "", meant ? meant : "");
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -127,7 +126,7 @@ static int next_argument(cli_arguments *arguments, const grammar *g)
     return OPERAND;
 }
 
-static int print_help(const cli_command *command)
+static _Noreturn void print_help(const cli_command *command)
 {
     fputs(command->before, stdout);
     const cli_option *option = command->options;
@@ -136,11 +135,10 @@ static int print_help(const cli_command *command)
             fputs(option->help, stdout);
     while (option++->take);
     fputs(command->after ? command->after : "", stdout);
-    int code = cli_output_end_text();
-    return code ? code : CLI_PRINTED;
+    exit(cli_output_end_text());
 }
 
-int cli_command_read(const cli_command *command, cli_arguments *arguments, void *options)
+void cli_command_read(const cli_command *command, cli_arguments *arguments, void *options)
 {
     grammar g;
     make_grammar(command, &g);
@@ -151,7 +149,7 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
         if (got == -1)
             break;
         if (got == ':' || got == '?')
-            return refuse_argument(&g, got, token);
+            refuse_argument(&g, got, token);
         if (got == OPERAND) {
             arguments->has_ended |= command->is_for_command;
             arguments->ended_at += !arguments->has_ended;
@@ -160,53 +158,50 @@ int cli_command_read(const cli_command *command, cli_arguments *arguments, void 
         }
         const cli_option *option = &command->options[got >= LONG ? got - LONG : g.row[got]];
         if (!option->take)
-            return print_help(command);
-        int code = option->take(option, option->letter == '0' ? strchr(token, got) : optarg,
-                                (char *)options + option->at);
-        if (code)
-            return code;
+            print_help(command);
+        option->take(option, option->letter == '0' ? strchr(token, got) : optarg,
+                     (char *)options + option->at);
     }
     arguments->operands[arguments->operands_len] = NULL;
-    return command->missing && !arguments->operands_len ? cli_usage("%s", command->missing)
-                                                        : CLI_DONE;
+    if (command->missing && !arguments->operands_len)
+        cli_usage("%s", command->missing);
 }
 
-int cli_check_files(const char *const *files, size_t len, bool are_read_again)
+void cli_check_files(const char *const *files, size_t len, bool are_read_again)
 {
     size_t from_stdin = 0;
     for (size_t i = 0; i < len; i++) {
         if (!*files[i])
-            return cli_usage("the name of a file is empty");
+            cli_usage("the name of a file is empty");
         from_stdin += !strcmp(files[i], "-");
     }
     if (from_stdin && are_read_again)
-        return cli_usage("-: these files are read more than once, so stdin cannot be one of them");
-    return from_stdin > 1 ? cli_usage("-: stdin can be read only once") : CLI_DONE;
+        cli_usage("-: these files are read more than once, so stdin cannot be one of them");
+    if (from_stdin > 1)
+        cli_usage("-: stdin can be read only once");
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
 const char cli_size_allowed[] = "a number of bytes above 0, or one with k, M, G or T";
 
-int cli_bad_value(const char *option, const char *value, const char *allowed)
+void cli_bad_value(const char *option, const char *value, const char *allowed)
 {
     enum { SHOWN_VALUE = 32 };
     const char *rest = strlen(value) > SHOWN_VALUE ? "..." : "";
-    return cli_usage("%s=%.*s%s: must be %s", option, SHOWN_VALUE, value, rest, allowed);
+    cli_usage("%s=%.*s%s: must be %s", option, SHOWN_VALUE, value, rest, allowed);
 }
 
 /* "auto, restart, clamp, negative or fail" */
-static void list_names(char *to, size_t room, const char *const *names)
+static const char *list_names(const char *const *names)
 {
-    size_t len = 0;
-    *to = 0;
-    for (int i = 0; names[i] && len < room; i++) {
-        const char *between = !i ? "" : names[i + 1] ? ", " : " or ";
-        len += (size_t)snprintf(to + len, room - len, "%s%s", between, names[i]);
-    }
+    const char *list = *names;
+    for (int i = 1; names[i]; i++)
+        list = cli_keep_print("%s%s%s", list, names[i + 1] ? ", " : " or ", names[i]);
+    return list;
 }
 
-int cli_take_choice(const cli_option *option, const char *value, void *chosen)
+void cli_take_choice(const cli_option *option, const char *value, void *chosen)
 {
     static const char *const choices[][6] = {
         [CLI_COMPRESSION] = {"gzip", "zstd", "none"},
@@ -217,79 +212,69 @@ int cli_take_choice(const cli_option *option, const char *value, void *chosen)
         [CLI_REPORT] = {"", "text", "json"},
     };
     const char *const *names = choices[option->what];
-    char allowed[128];
     int first = !*names[0], i = first;
     while (value && names[i] && strcmp(value, names[i]) != 0)
         i++;
-    if (!value || names[i]) {
-        *(int *)chosen = i;
-        return CLI_DONE;
-    }
-    list_names(allowed, sizeof allowed, names + first);
-    return cli_bad_value(option->name, value, allowed);
+    if (value && !names[i])
+        cli_bad_value(option->name, value, list_names(names + first));
+    *(int *)chosen = i;
 }
 
-int cli_take_flag(const cli_option *option, const char *value, void *flag)
+void cli_take_flag(const cli_option *option, const char *value, void *flag)
 {
     (void)value;
     *(bool *)flag = option->what != CLI_CLEARED;
-    return CLI_DONE;
 }
 
-int cli_take_quiet(const cli_option *option, const char *value, void *none)
+void cli_take_quiet(const cli_option *option, const char *value, void *none)
 {
     (void)none;
-    return cli_take_flag(option, value, &cli_is_quiet);
+    cli_take_flag(option, value, &cli_is_quiet);
 }
 
-int cli_take_bit(const cli_option *option, const char *value, void *bits)
+void cli_take_bit(const cli_option *option, const char *value, void *bits)
 {
     (void)value;
     *(unsigned *)bits |= (unsigned)option->what;
-    return CLI_DONE;
 }
 
-int cli_take_text(const cli_option *option, const char *value, void *text)
+void cli_take_text(const cli_option *option, const char *value, void *text)
 {
     (void)option;
     *(const char **)text = value;
-    return CLI_DONE;
 }
 
-int cli_take_size(const cli_option *option, const char *value, void *size)
+void cli_take_size(const cli_option *option, const char *value, void *size)
 {
-    return cli_size_parse(value, size) ? CLI_DONE
-                                       : cli_bad_value(option->name, value, cli_size_allowed);
+    if (!cli_size_parse(value, size))
+        cli_bad_value(option->name, value, cli_size_allowed);
 }
 
-int cli_take_rows(const cli_option *option, const char *value, void *rows)
+void cli_take_rows(const cli_option *option, const char *value, void *rows)
 {
     enum { MOST_ROWS = 1000000000 };
     size_t digits = strspn(value, "0123456789");
     unsigned long long read = digits < 11 ? strtoull(value, NULL, 10) : 0;
     if (value[digits] || !read || read > MOST_ROWS)
-        return cli_bad_value(option->name, value, "a number of rows, 1 or more");
+        cli_bad_value(option->name, value, "a number of rows, 1 or more");
     *(size_t *)rows = (size_t)read;
-    return CLI_DONE;
 }
 
-int cli_take_span(const cli_option *option, const char *value, void *nanos)
+void cli_take_span(const cli_option *option, const char *value, void *nanos)
 {
-    return cli_span_parse(value, nanos)
-               ? CLI_DONE
-               : cli_bad_value(option->name, value,
-                               "a time above 0 like 30s, 500ms, 2m or 1h, and a year at most");
+    if (!cli_span_parse(value, nanos))
+        cli_bad_value(option->name, value,
+                      "a time above 0 like 30s, 500ms, 2m or 1h, and a year at most");
 }
 
-int cli_take_type(const cli_option *option, const char *value, void *type)
+void cli_take_type(const cli_option *option, const char *value, void *type)
 {
     if (!*value || *value == '/')
-        return cli_bad_value(option->name, value, "TYPE or TYPE/UNIT, like alloc_space/bytes");
+        cli_bad_value(option->name, value, "TYPE or TYPE/UNIT, like alloc_space/bytes");
     *(const char **)type = value;
-    return CLI_DONE;
 }
 
-int cli_take_name(const cli_option *option, const char *value, void *name)
+void cli_take_name(const cli_option *option, const char *value, void *name)
 {
     static const char *const allowed[] = {
         [CLI_OUT] = "the name of a file, or - for stdout",
@@ -299,9 +284,8 @@ int cli_take_name(const cli_option *option, const char *value, void *name)
     };
     size_t len = strlen(value);
     if (!len || (option->what == CLI_STATE && value[len - 1] == '/'))
-        return cli_bad_value(option->name, value, allowed[option->what]);
+        cli_bad_value(option->name, value, allowed[option->what]);
     *(const char **)name = value;
-    return CLI_DONE;
 }
 
 bool cli_size_parse(const char *text, uint64_t *size)

@@ -15,9 +15,9 @@ typedef struct cli_option {
     const char *name; /* "--output" */
     char letter;      /* 'o'; '0' stands for -0 to -9, whose value is the whole argument; or 0 */
     cli_arity arity;
-    /* Reads the value (NULL: none) into the member at `at` of the verb's options. Prints what is
-     * wrong; returns an exit code. NULL: prints the help, and ends the table. */
-    int (*take)(const struct cli_option *option, const char *value, void *member);
+    /* Reads the value (NULL: none) into the member at `at` of the verb's options. NULL: prints the help,
+     * and ends the table. */
+    void (*take)(const struct cli_option *option, const char *value, void *member);
     size_t at;
     int what;         /* for take */
     unsigned not_of;  /* bits of the verbs that have the table, but not this option */
@@ -43,21 +43,18 @@ typedef struct cli_arguments {
     size_t operands_len, ended_at; /* how many stand before "--", or before the command */
 } cli_arguments;
 
-/* Reads argv into *options. Prints what is wrong; returns an exit code, which is CLI_PRINTED after --help.
- * Members of *arguments are set whenever a function of the command is called. */
-int cli_command_read(const cli_command *command, cli_arguments *arguments, void *options);
+/* Reads argv into *options. Members of *arguments are set whenever a function of the command is called. After --help,
+ * and if the command line is wrong, the process ends: so do all functions below (cli_usage). */
+void cli_command_read(const cli_command *command, cli_arguments *arguments, void *options);
 
-/* Refuses a list of files that has an empty name, or "-" more than once, or at all if the files are read again.
- * Prints what is wrong; returns CLI_USAGE, or CLI_DONE. */
-int cli_check_files(const char *const *files, size_t len, bool are_read_again);
+/* Refuses a list of files that has an empty name, or "-" more than once, or at all if the files are read again. */
+void cli_check_files(const char *const *files, size_t len, bool are_read_again);
 
 /* ---- the values of options that several verbs have -----------------------------------------------
- *
- * The functions that return an int print what is wrong and return CLI_USAGE, or return CLI_DONE.
- * They change what their last parameter points to only if the value is allowed. */
+ */
 
-/* The value is wrong. `allowed` ends the sentence "must be ...". Returns CLI_USAGE. */
-int cli_bad_value(const char *option, const char *value, const char *allowed);
+/* The value is wrong. `allowed` ends the sentence "must be ...". */
+_Noreturn void cli_bad_value(const char *option, const char *value, const char *allowed);
 
 /* option.what: which words an option takes. Their order is that of the values of the library, or of
  * cli_report_form. */
@@ -71,16 +68,18 @@ enum { CLI_CLEARED = 1 }; /* a flag becomes false */
 enum { CLI_OUT, CLI_STATE, CLI_FOLDER, CLI_SHELL };
 
 /* For cli_option.take: each reads the value into a member of the type in its comment. */
-int cli_take_flag(const cli_option *option, const char *value, void *flag);  /* bool */
-int cli_take_quiet(const cli_option *option, const char *value, void *none); /* sets cli_is_quiet */
-int cli_take_bit(const cli_option *option, const char *value, void *bits);   /* unsigned |= what */
-int cli_take_text(const cli_option *option, const char *value, void *text);  /* const char * */
-int cli_take_size(const cli_option *option, const char *value, void *size);  /* uint64_t: bytes */
-int cli_take_rows(const cli_option *option, const char *value, void *rows);  /* size_t, above 0 */
-int cli_take_span(const cli_option *option, const char *value, void *nanos); /* int64_t */
-int cli_take_type(const cli_option *option, const char *value, void *type);  /* const char * */
-int cli_take_name(const cli_option *option, const char *value, void *name);  /* const char * */
-int cli_take_choice(const cli_option *option, const char *value, void *chosen); /* int or an enum */
+void cli_take_flag(const cli_option *option, const char *value, void *flag); /* bool */
+void cli_take_quiet(const cli_option *option, const char *value,
+                    void *none);                                             /* sets cli_is_quiet */
+void cli_take_bit(const cli_option *option, const char *value, void *bits);  /* unsigned |= what */
+void cli_take_text(const cli_option *option, const char *value, void *text); /* const char * */
+void cli_take_size(const cli_option *option, const char *value, void *size); /* uint64_t: bytes */
+void cli_take_rows(const cli_option *option, const char *value, void *rows); /* size_t, above 0 */
+void cli_take_span(const cli_option *option, const char *value, void *nanos); /* int64_t */
+void cli_take_type(const cli_option *option, const char *value, void *type);  /* const char * */
+void cli_take_name(const cli_option *option, const char *value, void *name);  /* const char * */
+void cli_take_choice(const cli_option *option, const char *value,
+                     void *chosen); /* int or an enum */
 
 /* Reads a number of bytes above 0: 4096, 64k, 512M, 8G, 1T, 64KiB; k is 1024. Returns false if the
  * text is not such a number. cli_size_allowed describes them. */

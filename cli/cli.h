@@ -20,9 +20,7 @@
 #include <stdbool.h>
 
 enum {
-    CLI_OVERTAKEN = -2, /* another run was first; nothing was printed */
-    CLI_PRINTED =
-        -1, /* the help or the version was printed, and nothing is to be done: main returns 0 */
+    CLI_OVERTAKEN = -1, /* another run was first; nothing was printed */
     CLI_DONE = 0,
     CLI_FAILED = 1, /* the input or the system */
     CLI_USAGE = 2,  /* the command line */

@@ -77,17 +77,14 @@ const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char 
     enum { HEAD = 64 << 10 };
     char head[HEAD];
     const char *what = NULL;
-    size_t len = 0;
-    ssize_t got = 0;
     pprofdelta_error err;
     int fd = cli_regular_open(AT_FDCWD, path, O_RDONLY, why);
     if (fd < 0)
         return NULL;
-    while (len < HEAD && (got = read(fd, head + len, HEAD - len)) > 0)
-        len += (size_t)got;
+    ssize_t got = read(fd, head, HEAD); /* a regular file: as many as there are */
     if (got < 0)
         snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(errno));
-    else if (pprofdelta_identify(head, len, kind, &what, &err))
+    else if (pprofdelta_identify(head, (size_t)got, kind, &what, &err))
         snprintf(why, CLI_WHY_ROOM, "%s", err.text);
     close(fd);
     return what;
@@ -101,12 +98,10 @@ bool cli_is_folder(const char *path)
     return !stat(path, &status) && S_ISDIR(status.st_mode);
 }
 
-static char *path_under(const char *folder, const char *name)
+static const char *path_under(const char *folder, const char *name)
 {
-    size_t len = strlen(folder);
-    char *path = cli_keep(len + strlen(name) + 2, 1);
-    sprintf(path, "%s%s%s", folder, folder[len - 1] == '/' ? "" : "/", name);
-    return path;
+    bool is_whole = folder[strlen(folder) - 1] == '/';
+    return cli_keep_print("%s%s%s", folder, is_whole ? "" : "/", name);
 }
 
 static int is_of_user(const struct dirent *entry)
@@ -282,7 +277,7 @@ int cli_input_read(cli_input *in, cli_file file, uint64_t limit)
     *in = (cli_input){.name = cli_input_name(file.path)};
     cli_progress_say("reading", in->name);
     if (!file.is_regular && !strcmp(file.path, "-") && isatty(STDIN_FILENO))
-        return cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
+        cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
     int wrong = try_to_read(in, file, limit, why);
     return wrong ? refuse_input(in->name, wrong, why) : CLI_DONE;
 }

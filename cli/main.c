@@ -3,6 +3,7 @@
  * If the first argument is not a verb, the command line is that of the delta. A file that has the
  * name of a verb is written ./show. */
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 #include "pprofdelta.h"
 #include "suggest.h"
@@ -41,53 +42,53 @@ static const char all_verbs[] =
     "there are show, check, sum, merge, record, symbolize, leaks, export and recover";
 
 /* What was probably meant by a word that is no verb; NULL: nothing is near. */
-static const char *meant_by(const char *word, const char *before, char clause[64])
+static const char *meant_by(const char *word, const char *before)
 {
     cli_suggestion nearest = cli_suggest_for(word, strlen(word));
     const char *instead = cli_suggest_instead(word, strlen(word));
     for (size_t i = 0; i < VERBS; i++)
         cli_suggest_consider(&nearest, verbs[i].name);
-    if (instead || !*nearest.meant)
-        return instead;
-    snprintf(clause, 64, "did you mean %s%s?", before, nearest.meant);
-    return clause;
+    return instead || !*nearest.meant ? instead
+                                      : cli_keep_print("did you mean %s%s?", before, nearest.meant);
 }
 
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
+    bool is_record = verb->run == cli_record;
     if (verb->run != help_about)
-        cli_message_verb(verb->name);
+        cli_message_verb(verb->name, is_record ? CLI_RECORD_FAILED : CLI_FAILED,
+                         is_record ? CLI_RECORD_FAILED : CLI_USAGE);
     return verb->run(argc, argv);
 }
 
 /* pprofdelta help [VERB] */
 static int help_about(int argc, char **argv)
 {
-    static char option[] = "--help", clause[64];
+    static char option[] = "--help";
     if (argc > 2)
-        return cli_usage("%.60s: is one operand too many; help takes one verb", argv[2]);
+        cli_usage("%.60s: is one operand too many; help takes one verb", argv[2]);
     if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help") || !strcmp(argv[1], "delta"))
         return cli_delta(2, (char *[]){argv[0], option, NULL});
     const struct verb *verb = find_verb(argv[1]);
     if (verb)
         return run_verb(verb, 2, (char *[]){argv[1], option, NULL});
-    const char *meant = meant_by(argv[1], "", clause);
-    return cli_usage("there is no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
+    const char *meant = meant_by(argv[1], "");
+    cli_usage("there is no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
 }
 
 /* A first operand that is no verb is a profile. One profile alone is none of a delta, so "version"
  * alone means the option. */
 static int run_delta(int argc, char **argv)
 {
-    static char option[] = "--version", clause[64];
+    static char option[] = "--version";
     if (argc == 2 && !strcmp(argv[1], "version"))
         return cli_delta(2, (char *[]){argv[0], option, NULL});
     if (argc < 2 || argv[1][0] == '-' || !access(argv[1], F_OK))
         return cli_delta(argc, argv);
-    const char *meant = meant_by(argv[1], "pprofdelta ", clause);
+    const char *meant = meant_by(argv[1], "pprofdelta ");
     if (!meant && argc > 2)
         return cli_delta(argc, argv);
-    return cli_usage("there is no file and no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
+    cli_usage("there is no file and no verb %.60s; %s", argv[1], meant ? meant : all_verbs);
 }
 
 /* If the process is started with stdin, stdout or stderr closed, the next file that it opens gets
@@ -136,7 +137,7 @@ bool cli_set_variable(const char *name, bool has_value, const char *format, ...)
 void cli_must(int code)
 {
     if (code)
-        exit(code == CLI_PRINTED ? CLI_DONE : code);
+        exit(code);
 }
 
 int main(int argc, char **argv)
@@ -150,6 +151,5 @@ int main(int argc, char **argv)
     inherited_sigpipe = signal(SIGPIPE, SIG_IGN);
     inherited_sigxfsz = signal(SIGXFSZ, SIG_IGN);
     const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
-    cli_must(verb ? run_verb(verb, argc - 1, argv + 1) : run_delta(argc, argv));
-    return CLI_DONE;
+    return verb ? run_verb(verb, argc - 1, argv + 1) : run_delta(argc, argv);
 }

@@ -170,26 +170,38 @@ static void print_message(const char *kind, const char *format, va_list args)
 
 bool cli_is_quiet;
 
-static char asked[16]; /* the verb with a space before it; empty for the delta */
+static struct {
+    char verb[16]; /* with a space before it; empty for the delta */
+    int failed, misused;
+} asked = {.failed = CLI_FAILED, .misused = CLI_USAGE};
 
-void cli_message_verb(const char *verb)
+void cli_message_verb(const char *verb, int failed, int misused)
 {
-    snprintf(asked, sizeof asked, " %s", verb);
+    snprintf(asked.verb, sizeof asked.verb, " %s", verb);
+    asked.failed = failed;
+    asked.misused = misused;
 }
 
 int cli_message(cli_message_kind kind, const char *format, ...)
 {
-    static const char *const titles[] = {[CLI_HINT] = "hint: ", [CLI_NOTE] = "note: "};
+    static const char *const titles[] = {"", "hint: ", "note: "};
     va_list args;
     if (kind == CLI_NOTE && cli_is_quiet)
-        return CLI_FAILED;
+        return asked.failed;
     va_start(args, format);
-    print_message(titles[kind] ? titles[kind] : "", format, args);
+    print_message(titles[kind], format, args);
     va_end(args);
-    if (kind != CLI_WRONG_USAGE)
-        return CLI_FAILED;
-    cli_error("try pprofdelta%s --help", asked);
-    return CLI_USAGE;
+    return asked.failed;
+}
+
+void cli_usage(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_message("", format, args);
+    va_end(args);
+    cli_error("try pprofdelta%s --help", asked.verb);
+    exit(asked.misused);
 }
 
 int cli_memory_error(const char *name, const char *why)
@@ -304,8 +316,8 @@ int cli_inputs_error(unsigned kind, const char *first, const char *second,
     if (advice)
         cli_hint("%s", advice);
     return err->status == PPROFDELTA_E_RESET   ? CLI_RESET
-           : err->status == PPROFDELTA_E_USAGE ? CLI_USAGE
-                                               : CLI_FAILED;
+           : err->status == PPROFDELTA_E_USAGE ? asked.misused
+                                               : asked.failed;
 }
 
 int cli_library_error(const char *name, const pprofdelta_error *err)
@@ -316,6 +328,6 @@ int cli_library_error(const char *name, const pprofdelta_error *err)
 int cli_options_error(const char *first, const pprofdelta_error *err)
 {
     if (err->status == PPROFDELTA_E_USAGE)
-        return cli_usage("%s", err->text);
+        cli_usage("%s", err->text);
     return cli_library_error(err->status == PPROFDELTA_E_LIMIT ? first : "options", err);
 }

@@ -15,17 +15,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum cli_message_kind { CLI_ERROR, CLI_WRONG_USAGE, CLI_HINT, CLI_NOTE } cli_message_kind;
+typedef enum cli_message_kind { CLI_ERROR, CLI_HINT, CLI_NOTE } cli_message_kind;
 
-/* Prints a message of that kind. Returns the exit code after it: CLI_USAGE or CLI_FAILED. */
+/* Prints a message of that kind. Returns the exit code after it, which is CLI_FAILED unless cli_message_verb has set
+ * another one. */
 __attribute__((format(printf, 2, 3))) int cli_message(cli_message_kind kind, const char *format,
                                                       ...);
 
 /* "pprofdelta: TEXT" */
 #define cli_error(...) cli_message(CLI_ERROR, __VA_ARGS__)
 
-/* The same if the command line is wrong; below it, a line names --help. */
-#define cli_usage(...) cli_message(CLI_WRONG_USAGE, __VA_ARGS__)
+/* The same if the command line is wrong; below it, a line names --help. Ends the process. */
+__attribute__((format(printf, 1, 2))) _Noreturn void cli_usage(const char *format, ...);
 
 /* "pprofdelta: hint: TEXT", below the error that it is about */
 #define cli_hint(...) cli_message(CLI_HINT, __VA_ARGS__)
@@ -39,8 +40,8 @@ extern bool cli_is_quiet;
 /* "NAME: WHY", and the hint how to raise the limit. Returns CLI_FAILED. */
 int cli_memory_error(const char *name, const char *why);
 
-/* The verb whose --help cli_usage names from now on. */
-void cli_message_verb(const char *verb);
+/* The verb whose --help cli_usage names from now on, and its exit codes. */
+void cli_message_verb(const char *verb, int failed, int misused);
 
 /* "NAME: cannot VERB: the text of errno `error`". Returns CLI_FAILED. */
 int cli_system_error(const char *name, const char *verb, int error);

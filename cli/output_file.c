@@ -2,8 +2,9 @@
 #include "output_file.h"
 
 #include "cli.h"
-#include "message.h"
 #include "input.h"
+#include "keep.h"
+#include "message.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -77,12 +78,7 @@ static size_t folder_len(const char *path)
 int cli_folder_open(const char *path, int how)
 {
     size_t len = folder_len(path);
-    char *folder = len ? strndup(path, len) : strdup(".");
-    int fd = folder ? open(folder, how | O_DIRECTORY | O_CLOEXEC) : -1;
-    int error = errno;
-    free(folder);
-    errno = error;
-    return fd;
+    return open(len ? cli_keep_print("%.*s", (int)len, path) : ".", how | O_DIRECTORY | O_CLOEXEC);
 }
 
 static int fail_output(cli_output *out, const char *verb, int error)
@@ -93,18 +89,18 @@ static int fail_output(cli_output *out, const char *verb, int error)
     return out->failure = cli_system_error(out->name, what, error);
 }
 
-static int refuse_terminal(const char *name)
+static _Noreturn void refuse_terminal(const char *name)
 {
-    return cli_usage("%s: is a terminal, and a profile is binary; use -o OUT or a pipe", name);
+    cli_usage("%s: is a terminal, and a profile is binary; use -o OUT or a pipe", name);
 }
 
 /* The file that path leads to through symbolic links. It need not exist if path is none. Returns
  * NULL with errno set. */
-static char *target_of(const char *path)
+static const char *target_of(const char *path)
 {
     struct stat st;
     bool is_link = !lstat(path, &st) && S_ISLNK(st.st_mode);
-    return is_link ? realpath(path, NULL) : strdup(path);
+    return is_link ? realpath(path, NULL) : path;
 }
 
 /* Examines the directory of path. Returns 0, or -1 with errno set. */
@@ -159,12 +155,14 @@ int cli_output_prepare(cli_output *out, const char *path)
     if (names_stdout(path)) {
         out->name = stdout_name;
         out->fd = STDOUT_FILENO;
-        return isatty(STDOUT_FILENO) ? refuse_terminal(out->name) : CLI_DONE;
+        if (isatty(STDOUT_FILENO))
+            refuse_terminal(out->name);
+        return CLI_DONE;
     }
     out->name = path;
-    out->target = out->is_table ? strdup(path) : target_of(path);
+    out->target = out->is_table ? path : target_of(path);
     if (out->target && out->state && is_same_name(out->target, out->state))
-        return cli_usage("-o and --state name the same file, which cannot be both");
+        cli_usage("-o and --state name the same file, which cannot be both");
     bool is_missing = (out->is_table ? lstat : stat)(path, &st) != 0;
     if (is_missing && errno != ENOENT)
         return fail_output(out, "write", errno);
@@ -176,7 +174,7 @@ int cli_output_prepare(cli_output *out, const char *path)
     if (out->kind == CLI_OUTPUT_DIRECT)
         return CLI_DONE;
     if (!out->target)
-        return fail_output(out, "write", is_missing ? ENOENT : ENOMEM);
+        return fail_output(out, "write", ENOENT);
     if (is_missing && examine_folder(out->target, &st))
         return fail_output(out, "write", errno);
     return is_missing ? CLI_DONE : check_old(out);
@@ -276,7 +274,6 @@ static void end_temporary(cli_output *out)
         at = &(*at)->next;
     if (*at)
         *at = out->next;
-    free(out->temporary);
     out->temporary = NULL;
     sigprocmask(SIG_SETMASK, &out->before, NULL);
 }
@@ -310,11 +307,8 @@ static int create_temporary(cli_output *out)
         hash = (hash ^ (unsigned char)*at) * UINT32_C(0x01000193);
     snprintf(kind, sizeof kind, PREFIX "%08" PRIx32 "-", hash);
     remove_left_overs(out->target, kind);
-    if (asprintf(&out->temporary, "%.*s%s%s", (int)folder_len(out->target), out->target, kind,
-                 RANDOM) < 0) {
-        out->temporary = NULL;
-        return ENOMEM;
-    }
+    out->temporary =
+        (char *)cli_keep_print("%.*s%s%s", (int)folder_len(out->target), out->target, kind, RANDOM);
     cli_ending_signals(&ending);
     sigprocmask(SIG_BLOCK, &ending, &out->before);
     is_registered = is_registered || !atexit(remove_unfinished);
@@ -407,7 +401,7 @@ static int open_output(cli_output *out)
         if (out->fd < 0)
             fail_output(out, "open", errno);
         else if (isatty(out->fd))
-            out->failure = refuse_terminal(out->name);
+            refuse_terminal(out->name);
     }
     return out->failure ? -1 : 0;
 }
@@ -442,13 +436,17 @@ int cli_output_finish(cli_output *out)
     return close(fd) ? fail_output(out, "write", errno) : CLI_DONE;
 }
 
+int cli_output_finish_with(cli_output *out, const cli_buffer *bytes)
+{
+    return cli_output_write(out, bytes->bytes, bytes->len) ? out->failure : cli_output_finish(out);
+}
+
 void cli_output_close(cli_output *out)
 {
     if (out->temporary)
         remove_temporary(out);
     if (out->fd >= 0 && out->kind != CLI_OUTPUT_STDOUT)
         close(out->fd);
-    free(out->target);
     *out = (cli_output){.fd = -1};
 }
 

@@ -64,19 +64,19 @@ typedef struct cli_output {
     bool is_lasting;   /* it is synced, as if a state depended on it */
     bool is_unread;    /* the reader has closed the pipe */
     cli_output_kind kind;
-    const char *name; /* for messages: OUT as it was given, or "(stdout)" */
-    char *target;     /* OUT with its symbolic links followed; NULL: stdout */
-    char *temporary;  /* the name of the temporary file; NULL: there is none */
-    sigset_t before;  /* the signals that were blocked before there was one */
-    int fd;           /* -1 before the first byte */
-    int failure;      /* the exit code of a failure that was printed, else 0 */
+    const char *name;        /* for messages: OUT as it was given, or "(stdout)" */
+    const char *target;      /* OUT with its symbolic links followed; NULL: stdout */
+    char *temporary;         /* the name of the temporary file; NULL: there is none */
+    sigset_t before;         /* the signals that were blocked before there was one */
+    int fd;                  /* -1 before the first byte */
+    int failure;             /* the exit code of a failure that was printed, else 0 */
     struct cli_output *next; /* of those with a temporary file */
 } cli_output;
 
 /* Checks that OUT (NULL or "-": stdout) can be an output: that it is not the state, and that what
  * is written may replace it. A profile replaces only a profile or an empty file, a page only a page
  * or an empty file, a table only a table or an empty file, by whatever name. Prints what is wrong;
- * returns an exit code. */
+ * returns an exit code. The path is borrowed. */
 int cli_output_prepare(cli_output *out, const char *path);
 
 /* For a sink whose cookie is a cli_output. A failure is printed at once and kept in out->failure. */
@@ -86,7 +86,10 @@ int cli_output_write(void *output, const void *data, size_t len);
  * Prints what is wrong; returns an exit code. */
 int cli_output_finish(cli_output *out);
 
-/* Closes and frees everything. If cli_output_finish was not called or failed, OUT is unchanged. The end of the process
+/* Writes these bytes, and ends the output. */
+int cli_output_finish_with(cli_output *out, const cli_buffer *bytes);
+
+/* Closes everything. If cli_output_finish was not called or failed, OUT is unchanged. The end of the process
  * has the same effect. */
 void cli_output_close(cli_output *out);
 

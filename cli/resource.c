@@ -16,14 +16,13 @@ static void add_attribute(cli_resource *r, const char *key, const char *value)
     r->list[r->list_len++] = (pprofdelta_attribute){key, value};
 }
 
-int cli_resource_take(const cli_option *option, const char *value, void *given)
+void cli_resource_take(const cli_option *option, const char *value, void *given)
 {
     char *equals = (char *)strchr(value, '='); /* in argv, which may be changed */
     if (!equals || equals == value)
-        return cli_bad_value(option->name, value, "KEY=VALUE, like service.name=checkout");
+        cli_bad_value(option->name, value, "KEY=VALUE, like service.name=checkout");
     *equals = '\0';
     add_attribute(given, value, equals + 1);
-    return CLI_DONE;
 }
 
 /* Cuts white space off both ends. */

@@ -17,7 +17,7 @@ typedef struct cli_resource {
 } cli_resource;
 
 /* For cli_option.take of --resource: adds a value, which must be KEY=VALUE, to a cli_resource. */
-int cli_resource_take(const cli_option *option, const char *value, void *given);
+void cli_resource_take(const cli_option *option, const char *value, void *given);
 
 /* Makes the whole list from what was given and from the environment. A variable with a bad value is left
  * out, with a note. */

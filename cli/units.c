@@ -34,6 +34,14 @@ int cli_sum_by_size(pprofdelta_sum a, pprofdelta_sum b)
     return cli_sum_compare(cli_sum_size(b), cli_sum_size(a));
 }
 
+int cli_by_rank(const void *a, const void *b)
+{
+    const cli_rank *x = a, *y = b;
+    int order = cli_sum_by_size(x->first, y->first);
+    order = order ? order : cli_sum_by_size(x->second, y->second);
+    return order ? order : (x->at > y->at) - (x->at < y->at);
+}
+
 pprofdelta_sum cli_sum_minus(pprofdelta_sum a, pprofdelta_sum b)
 {
     pprofdelta_sum difference = {a.lo - b.lo, (int64_t)((uint64_t)a.hi - (uint64_t)b.hi)};

@@ -31,6 +31,15 @@ int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b);
 /* The same by their absolute values, the larger one first. */
 int cli_sum_by_size(pprofdelta_sum a, pprofdelta_sum b);
 
+/* What rows are sorted by, as the first member of each: the sizes of two sums, the larger one first, and then the place
+ * in another order. cli_by_rank is for qsort. */
+typedef struct cli_rank {
+    pprofdelta_sum first, second;
+    size_t at;
+} cli_rank;
+
+int cli_by_rank(const void *a, const void *b);
+
 double cli_sum_double(pprofdelta_sum sum);
 
 pprofdelta_sum cli_sum_minus(pprofdelta_sum a, pprofdelta_sum b);

@@ -155,10 +155,10 @@ void cli_edit_end(cli_edit *edit)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-int cli_edit_write(cli_profile *profile, cli_output *out)
+int cli_edit_write(const cli_profile *profile, cli_buffer *to)
 {
     const Pd__View__Profile *view = profile->view;
-    const pprofdelta_sink sink = {.write = cli_output_write, .cookie = out};
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = to};
     pprofdelta_error err;
     size_t tables_len = pd__view__profile__get_packed_size(view);
     size_t len = tables_len + cli_samples_copy(&profile->samples, NULL);
@@ -166,11 +166,9 @@ int cli_edit_write(cli_profile *profile, cli_output *out)
     pd__view__profile__pack(view, bytes);
     cli_samples_copy(&profile->samples, bytes + tables_len);
     pprofdelta_profile *edited = NULL;
-    pprofdelta_status status =
-        pprofdelta_profile_open(&profile->options, NULL, bytes, len, &edited, &err);
-    if (!status)
-        status = pprofdelta_profile_rewrite(edited, &sink, &err);
+    bool is_wrong = pprofdelta_profile_open(&profile->options, NULL, bytes, len, &edited, &err) ||
+                    pprofdelta_profile_rewrite(edited, &sink, &err);
     pprofdelta_profile_free(edited);
     cli_drop(bytes);
-    return status ? cli_output_error(out, profile->input.name, &err) : cli_output_finish(out);
+    return is_wrong ? cli_library_error(profile->input.name, &err) : CLI_DONE;
 }

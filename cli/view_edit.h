@@ -45,7 +45,7 @@ void cli_edit_lines(cli_edit *edit, Pd__View__Location *location, const cli_edit
 /* Ends: the indexes of the profile are valid again. */
 void cli_edit_end(cli_edit *edit);
 
-/* Writes the changed profile and ends the output. Prints what is wrong; returns an exit code. */
-int cli_edit_write(cli_profile *profile, cli_output *out);
+/* Writes the changed profile to the end of a buffer. Prints what is wrong; returns an exit code. */
+int cli_edit_write(const cli_profile *profile, cli_buffer *to);
 
 #endif

@@ -14,74 +14,64 @@
 
 enum { DELTA = 1, ONLY_SUM = 2, MERGE = 4, SUM = ONLY_SUM | MERGE };
 
-static int add_counter(const cli_option *option, const char *value, void *options)
+static void add_type(const cli_option *option, const char *value, void *options)
 {
     cli_options *o = options;
-    return cli_take_type(option, value, &o->counters[o->library.counters_len++]);
+    bool is_counter = option->letter == 'c';
+    size_t *len = is_counter ? &o->library.counters_len : &o->library.gauges_len;
+    cli_take_type(option, value, &(is_counter ? o->counters : o->gauges)[(*len)++]);
 }
 
-static int add_gauge(const cli_option *option, const char *value, void *options)
-{
-    cli_options *o = options;
-    return cli_take_type(option, value, &o->gauges[o->library.gauges_len++]);
-}
-
-static int take_default_type(const cli_option *option, const char *value, void *flags)
+static void take_default_type(const cli_option *option, const char *value, void *flags)
 {
     int chosen;
-    if (cli_take_choice(option, value, &chosen))
-        return CLI_USAGE;
+    cli_take_choice(option, value, &chosen);
     *(unsigned *)flags &= ~(unsigned)PPROFDELTA_DEFAULT_COUNTER;
     *(unsigned *)flags |= chosen ? 0 : PPROFDELTA_DEFAULT_COUNTER;
-    return CLI_DONE;
 }
 
 /* 0 means "not known" in the library, and no running program began before 1970. */
-static int take_started(const cli_option *option, const char *value, void *nanos)
+static void take_started(const cli_option *option, const char *value, void *nanos)
 {
     int64_t read;
     if (!cli_instant_parse(value, &read) || read <= 0)
-        return cli_bad_value(option->name, value,
-                             "a time after 1970 with its zone, like 2026-11-21T08:00:00Z, or "
-                             "@SECONDS");
+        cli_bad_value(option->name, value,
+                      "a time after 1970 with its zone, like 2026-11-21T08:00:00Z, or "
+                      "@SECONDS");
     *(int64_t *)nanos = read;
-    return CLI_DONE;
 }
 
 /* "-6". getopt reads "-12" as "-1 -2", which is refused here. */
-static int take_level(const cli_option *option, const char *digits, void *level)
+static void take_level(const cli_option *option, const char *digits, void *level)
 {
     (void)option;
     if (digits[0] == '0' || (digits[1] >= '0' && digits[1] <= '9'))
-        return cli_usage("-%.31s: the level of compression is -1 to -9", digits);
+        cli_usage("-%.31s: the level of compression is -1 to -9", digits);
     *(int *)level = digits[0] - '0';
-    return CLI_DONE;
 }
 
-static int take_version(const cli_option *option, const char *value, void *none)
+static void take_version(const cli_option *option, const char *value, void *none)
 {
     (void)option, (void)value, (void)none;
     printf("pprofdelta %s\nOTLP: opentelemetry-proto %s, profiles v1development\n",
            pprofdelta_version(), PPROFDELTA_OTLP_PROTO);
-    int code = cli_output_end_text();
-    return code ? code : CLI_PRINTED;
+    exit(cli_output_end_text());
 }
 
-static int take_label(const cli_option *option, const char *value, void *label)
+static void take_label(const cli_option *option, const char *value, void *label)
 {
     if (value && !*value)
-        return cli_bad_value(option->name, value, "the key of a label");
+        cli_bad_value(option->name, value, "the key of a label");
     *(const char **)label = value ? value : "target";
-    return CLI_DONE;
 }
 
 /* The number before the text has the verbs that do not have the option. */
 static const cli_option table[] = {
     {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(cli_options, output), 0, 0,
      "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n"},
-    {"--counter", 'c', CLI_VALUE, add_counter, 0, 0, 0,
+    {"--counter", 'c', CLI_VALUE, add_type, 0, 0, 0,
      "  -c, --counter TYPE[/UNIT]  take this sample type as a counter\n"},
-    {"--gauge", 'g', CLI_VALUE, add_gauge, 0, 0, 0,
+    {"--gauge", 'g', CLI_VALUE, add_type, 0, 0, 0,
      "  -g, --gauge TYPE[/UNIT]    take this sample type as a gauge\n"},
     {"--on-reset", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.on_reset),
      CLI_ON_RESET, SUM,
@@ -184,7 +174,7 @@ const cli_command cli_merge_command = {
 };
 
 /* Checks the command line of two files. */
-static int check_without_state(cli_options *options)
+static void check_without_state(cli_options *options)
 {
     const char *const *files = options->arguments.operands;
     size_t len = options->arguments.operands_len;
@@ -195,51 +185,49 @@ static int check_without_state(cli_options *options)
                         : options->has_json               ? "--json"
                                                           : NULL;
     if (given)
-        return cli_usage("%s needs --state FILE, which is missing", given);
+        cli_usage("%s needs --state FILE, which is missing", given);
     if (len < 1)
-        return cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
+        cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
     if (len < 2)
-        return cli_usage("the second profile is missing: pprofdelta PREV CUR [-o OUT]; pprofdelta "
-                         "show FILE prints one");
+        cli_usage("the second profile is missing: pprofdelta PREV CUR [-o OUT]; pprofdelta "
+                  "show FILE prints one");
     if (len > 2)
-        return cli_usage(
-            "%.60s: is one operand too many; a delta needs two profiles, and a command "
-            "after -- needs --state FILE",
-            files[2]);
+        cli_usage("%.60s: is one operand too many; a delta needs two profiles, and a command "
+                  "after -- needs --state FILE",
+                  files[2]);
     options->prev = files[0];
     options->cur = files[1];
     options->library.flags |= PPROFDELTA_NO_SEQUENCE;
-    return cli_check_files(files, len, false);
+    cli_check_files(files, len, false);
 }
 
 /* Checks the command line with --state. "--" begins the command of the uploader. */
-static int check_with_state(cli_options *options)
+static void check_with_state(cli_options *options)
 {
     const cli_arguments *arguments = &options->arguments;
     char **command = arguments->has_ended ? arguments->argv + arguments->ended_at : NULL;
     options->uploader.argv = command;
     if (command && (!*command || !**command))
-        return cli_usage("the command after -- is missing: -- UPLOADER [ARG...]");
+        cli_usage("the command after -- is missing: -- UPLOADER [ARG...]");
     if (options->has_json && !options->status)
-        return cli_usage("--json is for --status or for show; a report is --report=json");
+        cli_usage("--json is for --status or for show; a report is --report=json");
     if (options->status && (options->has_json || options->report == CLI_REPORT_JSON))
         options->status = CLI_REPORT_JSON;
+    if (options->status && (arguments->operands_len || options->output))
+        cli_usage("--status prints what is in the state; it takes no profile, UPLOADER or -o");
     if (options->status)
-        return arguments->operands_len || options->output
-                   ? cli_usage("--status prints what is in the state; it takes no profile, "
-                               "UPLOADER or -o")
-                   : CLI_DONE;
+        return;
     if (arguments->ended_at > 1)
-        return cli_usage("%.60s: is one operand too many; with --state, the state is PREV",
-                         arguments->operands[1]);
+        cli_usage("%.60s: is one operand too many; with --state, the state is PREV",
+                  arguments->operands[1]);
     options->cur = arguments->ended_at ? arguments->operands[0] : "-";
     if (options->library.on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
-        return cli_usage("--on-reset=negative needs two profiles: a state has no stacks");
+        cli_usage("--on-reset=negative needs two profiles: a state has no stacks");
     if (options->uploader.argv && options->output)
-        return cli_usage("the delta goes to -o OUT or to UPLOADER, not to both");
+        cli_usage("the delta goes to -o OUT or to UPLOADER, not to both");
     if (options->uploader.timeout_nanos && !options->uploader.argv)
-        return cli_usage("--timeout is for UPLOADER, which is missing");
-    return cli_check_files(&options->cur, 1, false);
+        cli_usage("--timeout is for UPLOADER, which is missing");
+    cli_check_files(&options->cur, 1, false);
 }
 
 void cli_options_parse(cli_options *options, const cli_command *command, int argc, char **argv)
@@ -251,7 +239,7 @@ void cli_options_parse(cli_options *options, const cli_command *command, int arg
     library->gauges = options->gauges = cli_keep((size_t)argc, sizeof *options->gauges);
     library->max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     library->flags = command->verb == MERGE ? PPROFDELTA_MERGE : 0;
-    cli_must(cli_command_read(command, &options->arguments, options));
+    cli_command_read(command, &options->arguments, options);
     if (options->first >= 0)
         library->first = (pprofdelta_first)options->first;
     if (library->format == PPROFDELTA_OTLP) {
@@ -260,11 +248,11 @@ void cli_options_parse(cli_options *options, const cli_command *command, int arg
         library->resource_len = resource.list_len;
         library->resource_weak = resource.weak;
     } else if (options->given.list_len) {
-        cli_must(cli_usage("--resource needs --format=otlp, which is missing"));
+        cli_usage("--resource needs --format=otlp, which is missing");
     }
-    cli_must(command->verb != DELTA
-                 ? cli_check_files(options->arguments.operands, options->arguments.operands_len,
-                                   command->verb == MERGE)
-             : options->state ? check_with_state(options)
-                              : check_without_state(options));
+    if (command->verb != DELTA)
+        cli_check_files(options->arguments.operands, options->arguments.operands_len,
+                        command->verb == MERGE);
+    else
+        (options->state ? check_with_state : check_without_state)(options);
 }

@@ -7,6 +7,7 @@
 #include "units.h"
 #include "instant.h"
 #include "json.h"
+#include "keep.h"
 #include "delta/state_file.h"
 #include "cli.h"
 #include "message.h"
@@ -54,16 +55,10 @@ static int64_t duration_between(int64_t from_nanos, int64_t to_nanos)
     return __builtin_sub_overflow(to_nanos, from_nanos, &duration) ? INT64_MAX : duration;
 }
 
-/* Each becomes null if there is none. */
-static cli_string id_of(uint64_t id, char text[17])
+/* Becomes null if there is none. */
+static const char *id_of(uint64_t id)
 {
-    snprintf(text, 17, "%016" PRIx64, id);
-    return (cli_string){id ? text : NULL, 16};
-}
-
-static cli_string text_of(const char *text)
-{
-    return text ? cli_string_of(text) : (cli_string){NULL, 0};
+    return id ? cli_keep_print("%016" PRIx64, id) : NULL;
 }
 
 /* "FROM to TO (59.96 s), a restart: why"; beginning stands for a time that is not known. */
@@ -91,8 +86,8 @@ static void put_type(FILE *out, const pprofdelta_type_report *type)
 static void put_type_json(FILE *out, const pprofdelta_type_report *type, size_t index)
 {
     fputs(index ? ", " : "", out);
-    PUT(out, "{\"type\": $, \"unit\": $, \"kind\": $", J(text_of(type->type)),
-        J(text_of(type->unit)), J(text_of(type->is_counter ? "counter" : "gauge")));
+    PUT(out, "{\"type\": $, \"unit\": $, \"kind\": $", J(type->type), J(type->unit),
+        J(type->is_counter ? "counter" : "gauge"));
 }
 
 static void put_window_json(FILE *out, int64_t from_nanos, int64_t to_nanos)
@@ -247,7 +242,6 @@ static void text_types(FILE *out, const pprofdelta_report *report)
 
 static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
 {
-    char id[17];
     PUT(out,
         "{\"samples\": {\"in\": $, \"out\": $, \"matched\": $, \"new\": $, \"vanished\": $, "
         "\"clamped\": $, \"duplicate\": $}, \"identity\": {\"address\": $, \"lines\": $}, "
@@ -255,7 +249,7 @@ static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
         "\"restart\": {\"detected\": $, \"reason\": $}, ",
         J(r->samples_in), J(r->samples_out), J(r->matched), J(r->fresh), J(r->vanished),
         J(r->clamped), J(r->duplicates), J(r->by_address), J(r->by_lines), J(r->files_replaced),
-        J((bool)r->other_build), J((bool)r->restart), J(text_of(restarts[r->restart].name)));
+        J((bool)r->other_build), J((bool)r->restart), J(restarts[r->restart].name));
     put_window_json(out, r->from_nanos, r->to_nanos);
     PUT(out,
         ", \"had_base\": $, \"same\": $, \"may_be_window\": $, \"clock_set_back\": $, "
@@ -263,13 +257,12 @@ static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
         "$, \"left_out\": $, "
         "\"output_bytes\": $, \"unread_bytes\": $, \"types\": [",
         J((bool)r->had_base), J((bool)r->is_same), J((bool)r->may_be_window),
-        J((bool)r->clock_set_back), J((bool)r->may_be_two_kinds), J(id_of(r->id, id)),
-        J(r->sequence), J(r->attempt), J(r->unknown_fields), J(r->left_out), J(r->output_len),
-        J(unread));
+        J((bool)r->clock_set_back), J((bool)r->may_be_two_kinds), J(id_of(r->id)), J(r->sequence),
+        J(r->attempt), J(r->unknown_fields), J(r->left_out), J(r->output_len), J(unread));
     for (size_t i = 0; i < r->types_len; i++) {
         put_type_json(out, PPROFDELTA_TYPE(r, i), i);
         for (int c = 0; c < SUMS; c++)
-            PUT(out, ", $: $", J(text_of(sum_names[c])), J(sum_of(PPROFDELTA_TYPE(r, i), c)));
+            PUT(out, ", $: $", J(sum_names[c]), J(sum_of(PPROFDELTA_TYPE(r, i), c)));
         putc('}', out);
     }
     fputs("]}\n", out);
@@ -348,21 +341,20 @@ static void put_open(const pprofdelta_memory *m)
             "{\"sequence\": $, \"attempts\": $, \"from_nanos\": $, \"to_nanos\": $, "
             "\"restart\": $}",
             J(m->open_sequence), J(m->attempts), J(m->open_from_nanos), J(m->open_to_nanos),
-            J(text_of(restarts[m->open_restart].name)));
+            J(restarts[m->open_restart].name));
     else
         fputs("null", stdout);
 }
 
 static void status_json(const cli_state *state, const pprofdelta_memory *m)
 {
-    char id[17];
     PUT(stdout,
         "{\"state\": $, \"id\": $, \"bytes\": $, \"sequence\": $, \"attempts\": $, \"samples\": $, "
         "\"unseen\": $, \"build_id\": $, ",
-        J(text_of(state->path)), J(id_of(m->id, id)), J((int64_t)state->is.st_size), J(m->sequence),
-        J(m->attempts), J(m->samples), J(m->unseen), J(text_of(*m->build_id ? m->build_id : NULL)));
+        J(state->path), J(id_of(m->id)), J((int64_t)state->is.st_size), J(m->sequence),
+        J(m->attempts), J(m->samples), J(m->unseen), J(*m->build_id ? m->build_id : NULL));
     put_window_json(stdout, m->from_nanos, m->to_nanos);
-    PUT(stdout, ", \"restart\": $, \"open\": ", J(text_of(restarts[m->restart].name)));
+    PUT(stdout, ", \"restart\": $, \"open\": ", J(restarts[m->restart].name));
     put_open(m);
     fputs(", \"types\": [", stdout);
     for (size_t i = 0; i < m->types_len; i++) {
@@ -379,10 +371,10 @@ int cli_status_print(const cli_options *options)
     static pprofdelta *context;
     pprofdelta_error err;
     pprofdelta_memory memory = {.size = sizeof memory};
-    cli_must(cli_state_open_to_read(&state, options->state));
+    cli_state_open_to_read(&state, options->state);
     if (pprofdelta_new(&options->library, NULL, &context, &err))
         cli_must(cli_options_error(options->state, &err));
-    cli_must(cli_state_load(&state, context));
+    cli_state_load(&state, context);
     pprofdelta_describe(context, &memory);
     (options->status == CLI_REPORT_JSON ? status_json : status_text)(&state, &memory);
     return cli_output_end_text();

@@ -17,53 +17,56 @@
 
 /* Refuses a file that is not regular, or that belongs to another user. Root may use the state of
  * another user, and does not become its owner. */
-static int check_file(const cli_state *state)
+static void check_file(const cli_state *state)
 {
-    if (S_ISLNK(state->is.st_mode))
-        return cli_error("%s: is a symbolic link, which a state must not be", state->path);
-    if (!S_ISREG(state->is.st_mode))
-        return cli_error("%s: is not a regular file, which a state must be", state->path);
+    const char *wrong = S_ISLNK(state->is.st_mode) ? "is a symbolic link, which a state must not be"
+                        : !S_ISREG(state->is.st_mode)
+                            ? "is not a regular file, which a state must be"
+                            : NULL;
+    if (wrong)
+        cli_must(cli_error("%s: %s", state->path, wrong));
     if (state->is.st_uid == geteuid() || geteuid() == 0)
-        return CLI_DONE;
+        return;
     cli_error("%s: belongs to another user (%lu), and only its owner may use a state", state->path,
               (unsigned long)state->is.st_uid);
-    return cli_hint(
-        "give the name of a new file, in a directory where no other user can create one");
+    cli_must(
+        cli_hint("give the name of a new file, in a directory where no other user can create one"));
 }
 
-static int examine_locked(cli_state *state)
+static void examine_locked(cli_state *state)
 {
-    return fstat(state->lock, &state->is) ? cli_system_error(state->path, "open the state", errno)
-                                          : check_file(state);
+    if (fstat(state->lock, &state->is))
+        cli_must(cli_system_error(state->path, "open the state", errno));
+    check_file(state);
 }
 
 /* Opens FILE. If it is not there, that is no failure, and state->lock is -1. */
-static int open_file(cli_state *state, int how)
+static void open_file(cli_state *state, int how)
 {
     state->lock = open(state->path, how | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (state->lock >= 0)
-        return examine_locked(state);
     int error = errno;
-    if (error == ENOENT)
-        return CLI_DONE;
-    bool is_known = (error == ELOOP || error == EACCES) && !lstat(state->path, &state->is);
-    int code = is_known ? check_file(state) : CLI_DONE;
-    return code ? code : cli_system_error(state->path, "open the state", error);
+    if (state->lock < 0 && error == ENOENT)
+        return;
+    if (state->lock >= 0)
+        examine_locked(state);
+    else if ((error == ELOOP || error == EACCES) && !lstat(state->path, &state->is))
+        check_file(state);
+    if (state->lock < 0)
+        cli_must(cli_system_error(state->path, "open the state", error));
 }
 
-static int take_lock(const cli_state *state, const cli_options *options)
+static void take_lock(const cli_state *state, const cli_options *options)
 {
     static const char user[] = "another run is using this state";
     if (!flock(state->lock, LOCK_EX | LOCK_NB))
-        return CLI_DONE;
+        return;
     if (errno == EWOULDBLOCK && options->no_wait)
-        return cli_error("%s: %s, and --no-wait was given", state->path, user);
+        cli_must(cli_error("%s: %s, and --no-wait was given", state->path, user));
     if (errno == EWOULDBLOCK)
         cli_note("%s: waiting: %s", state->path, user);
     while (flock(state->lock, LOCK_EX))
         if (errno != EINTR)
-            return cli_system_error(state->path, "lock", errno);
-    return CLI_DONE;
+            cli_must(cli_system_error(state->path, "lock", errno));
 }
 
 /* Is the locked file the one that is at the path now? */
@@ -74,26 +77,27 @@ static bool is_current(const cli_state *state)
            st.st_ino == state->is.st_ino;
 }
 
-int cli_state_open(cli_state *state, const cli_options *options)
+void cli_state_open(cli_state *state, const cli_options *options)
 {
     *state = (cli_state){.path = options->state, .lock = -1};
-    for (;;) {
-        int code = open_file(state, O_RDWR);
-        if (code || state->lock < 0)
-            return code;
-        if ((code = take_lock(state, options)))
-            return code;
-        if (is_current(state))
-            return examine_locked(state);
-        close(state->lock);
+    for (bool is_ours = false; !is_ours;) {
+        open_file(state, O_RDWR);
+        if (state->lock < 0)
+            return;
+        take_lock(state, options);
+        is_ours = is_current(state);
+        if (!is_ours)
+            close(state->lock);
     }
+    examine_locked(state);
 }
 
-int cli_state_open_to_read(cli_state *state, const char *path)
+void cli_state_open_to_read(cli_state *state, const char *path)
 {
     *state = (cli_state){.path = path};
-    int code = open_file(state, O_RDONLY);
-    return code || state->lock >= 0 ? code : cli_system_error(path, "open the state", ENOENT);
+    open_file(state, O_RDONLY);
+    if (state->lock < 0)
+        cli_must(cli_system_error(path, "open the state", ENOENT));
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -105,9 +109,9 @@ static int read_some(void *cookie, void *buf, size_t len, size_t *got)
     while ((n = read(state->lock, buf, len)) < 0 && errno == EINTR) {
     }
     if (n < 0)
-        state->failure = cli_system_error(state->path, "read the state", errno);
-    *got = n < 0 ? 0 : (size_t)n;
-    return n < 0 ? -1 : 0;
+        cli_must(cli_system_error(state->path, "read the state", errno));
+    *got = (size_t)n;
+    return 0;
 }
 
 /* The file is not a state. It was probably named by mistake, so the hint about moving it comes
@@ -124,64 +128,57 @@ static int refuse_foreign(const char *path, const pprofdelta_error *err)
         "--state takes a state, or the name of a new file; if this was the state, move it away");
 }
 
-int cli_state_load(cli_state *state, pprofdelta *context)
+void cli_state_load(cli_state *state, pprofdelta *context)
 {
-    if (state->lock < 0)
-        return CLI_DONE;
     pprofdelta_error err;
     const pprofdelta_source source = {read_some, state};
-    if (pprofdelta_load(context, &source, &err) == PPROFDELTA_OK)
-        return CLI_DONE;
-    if (err.reason == PPROFDELTA_REASON_NOT_A_STATE)
-        return refuse_foreign(state->path, &err);
-    return state->failure ? state->failure : cli_library_error(state->path, &err);
+    if (state->lock >= 0 && pprofdelta_load(context, &source, &err))
+        cli_must(err.reason == PPROFDELTA_REASON_NOT_A_STATE
+                     ? refuse_foreign(state->path, &err)
+                     : cli_library_error(state->path, &err));
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-int cli_state_replace(cli_state *state, pprofdelta *context)
+bool cli_state_replace(cli_state *state, pprofdelta *context)
 {
     pprofdelta_error err;
-    cli_output next = {.fd = -1,
-                       .kind = CLI_OUTPUT_REPLACE,
-                       .state = state->path,
-                       .is_state = true,
-                       .is_new = state->lock < 0,
-                       .name = state->path,
-                       .target = strdup(state->path)};
+    static cli_output next;
+    next = (cli_output){.fd = -1,
+                        .kind = CLI_OUTPUT_REPLACE,
+                        .state = state->path,
+                        .is_state = true,
+                        .is_new = state->lock < 0,
+                        .name = state->path,
+                        .target = state->path};
     const pprofdelta_sink sink = {.write = cli_output_write, .cookie = &next};
-    int code;
-    if (!next.target)
-        return cli_system_error(state->path, "replace the state", ENOMEM);
     if (state->lock >= 0 && !is_current(state))
-        code = cli_error("%s: is no longer the file that this run locked; nothing was sent",
-                         state->path);
-    else if (pprofdelta_save(context, &sink, &err))
-        code = next.failure ? next.failure : cli_library_error(state->path, &err);
-    else
-        code = cli_output_finish(&next);
-    if (!code) { /* the file stays open: its lock is the one of the state now */
-        if (state->lock >= 0)
-            close(state->lock);
-        state->lock = next.fd;
-        next.fd = -1;
-        code = examine_locked(state);
+        cli_must(cli_error("%s: is no longer the file that this run locked; nothing was sent",
+                           state->path));
+    int code = pprofdelta_save(context, &sink, &err) ? cli_output_error(&next, state->path, &err)
+                                                     : cli_output_finish(&next);
+    if (code == CLI_OVERTAKEN) {
+        cli_output_close(&next);
+        return false;
     }
-    cli_output_close(&next);
-    return code;
+    cli_must(code);
+    if (state->lock >= 0)
+        close(state->lock);
+    state->lock = next.fd; /* which stays open: its lock is the one of the state now */
+    examine_locked(state);
+    return true;
 }
 
-int cli_state_arrived(cli_state *state)
+void cli_state_arrived(cli_state *state)
 {
     static const char arrived = 1; /* see pprofdelta_save */
     ssize_t done;
     while ((done = pwrite(state->lock, &arrived, 1, state->is.st_size - 1)) < 0 && errno == EINTR) {
     }
     if (done != 1)
-        return cli_system_error(state->path, "record that the delta has arrived",
-                                done ? errno : EIO);
+        cli_must(
+            cli_system_error(state->path, "record that the delta has arrived", done ? errno : EIO));
     if (fdatasync(state->lock)) /* only a power cut can undo the byte */
         cli_note("%s: cannot sync the state: %s; after a power cut this window may be sent again",
                  state->path, strerror(errno));
-    return CLI_DONE;
 }

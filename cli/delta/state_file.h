@@ -26,28 +26,27 @@
 
 typedef struct cli_state {
     const char *path;
-    int lock;       /* the locked descriptor of FILE; -1: it does not exist; close it */
+    int lock;       /* the locked descriptor of FILE; -1: it does not exist */
     struct stat is; /* what is locked */
-    int failure;    /* the exit code of a failure that was printed, else 0 */
 } cli_state;
 
-/* Each function prints what is wrong and returns an exit code. Close the lock whatever they return. */
+/* Each function prints what is wrong, and ends the process then (cli_must). */
 
 /* Opens and locks the state of these options. If another run has locked it, waits, or fails with
  * --no-wait. */
-int cli_state_open(cli_state *state, const cli_options *options);
+void cli_state_open(cli_state *state, const cli_options *options);
 
 /* Opens an existing state for reading, without a lock. */
-int cli_state_open_to_read(cli_state *state, const char *path);
+void cli_state_open_to_read(cli_state *state, const char *path);
 
 /* Loads FILE into the context. Does nothing if FILE does not exist. */
-int cli_state_load(cli_state *state, pprofdelta *context);
+void cli_state_load(cli_state *state, pprofdelta *context);
 
-/* Replaces FILE by the state of the context, or creates it, and syncs it. CLI_OVERTAKEN: another
- * run has created it since cli_state_open. If it does not return CLI_DONE, nothing may be sent. */
-int cli_state_replace(cli_state *state, pprofdelta *context);
+/* Replaces FILE by the state of the context, or creates it, and syncs it. Returns false if
+ * another run has created it since cli_state_open: then nothing may be sent. */
+bool cli_state_replace(cli_state *state, pprofdelta *context);
 
 /* The delta has arrived: says so in FILE, and syncs that. */
-int cli_state_arrived(cli_state *state);
+void cli_state_arrived(cli_state *state);
 
 #endif

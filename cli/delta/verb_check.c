@@ -112,8 +112,8 @@ int cli_check(int argc, char **argv)
     pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
     cli_arguments arguments = {.argc = argc, .argv = argv};
     library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    cli_must(cli_command_read(&command, &arguments, &library));
-    cli_must(cli_check_files(arguments.operands, arguments.operands_len, false));
+    cli_command_read(&command, &arguments, &library);
+    cli_check_files(arguments.operands, arguments.operands_len, false);
     cli_progress_start();
     int first = CLI_DONE; /* exit code that is not 0 */
     for (size_t i = 0; i < arguments.operands_len; i++) {

@@ -61,10 +61,9 @@ static void set_started(run *r, const char *name, const struct stat *prev)
     pprofdelta_describe(r->context, &m);
     if (m.types_len && !(m.attempts ? m.open_to_nanos : m.to_nanos)) {
         if (!prev || !S_ISREG(prev->st_mode))
-            cli_must(
-                cli_error("%s: the profile has no time that --started could be compared with; "
-                          "give it as a regular file, whose time stands in",
-                          name));
+            cli_must(cli_error("%s: the profile has no time that --started could be compared with; "
+                               "give it as a regular file, whose time stands in",
+                               name));
         started = is_after(started, &prev->st_mtim) ? INT64_MAX : 0;
     }
     pprofdelta_set_started(r->context, started);
@@ -96,8 +95,9 @@ static void compare_files(run *r)
     cli_must(cli_input_read(&r->cur, (cli_file){.path = o->cur}, o->library.max_memory));
     cli_progress_say("comparing", r->cur.name);
     if (pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, &r->report, &err))
-        cli_must(r->output.failure ? r->output.failure /* the message is printed already */
-                                   : cli_inputs_error(CLI_TWO_FILES, r->prev.name, r->cur.name, &err));
+        cli_must(r->output.failure
+                     ? r->output.failure /* the message is printed already */
+                     : cli_inputs_error(CLI_TWO_FILES, r->prev.name, r->cur.name, &err));
     r->report.is_same |= is_one;
     cli_must(cli_output_finish(&r->output));
 }
@@ -112,8 +112,8 @@ static bool try_window(run *r)
     pprofdelta_error err;
     if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
         cli_must(cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err));
-    cli_must(cli_state_open(&r->state, o));
-    cli_must(cli_state_load(&r->state, r->context));
+    cli_state_open(&r->state, o);
+    cli_state_load(&r->state, r->context);
     set_started(r, o->state, &r->state.is);
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
@@ -121,10 +121,7 @@ static bool try_window(run *r)
         cli_must(status == PPROFDELTA_E_SINK
                      ? cli_system_error(r->cur.name, "keep the delta", ENOMEM)
                      : cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err));
-    int code = cli_state_replace(&r->state, r->context);
-    if (code != CLI_OVERTAKEN)
-        cli_must(code);
-    return !code;
+    return cli_state_replace(&r->state, r->context);
 }
 
 static void continue_state(run *r)
@@ -139,10 +136,9 @@ static void continue_state(run *r)
         cli_progress_end(); /* from here on the terminal is the uploader's */
         cli_must(cli_upload_run(&o->uploader, &r->delta, &r->report, &r->unread));
     } else {
-        cli_output_write(&r->output, r->delta.bytes, r->delta.len);
-        cli_must(cli_output_finish(&r->output));
+        cli_must(cli_output_finish_with(&r->output, &r->delta));
     }
-    cli_must(cli_state_arrived(&r->state));
+    cli_state_arrived(&r->state);
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
@@ -170,5 +166,6 @@ int cli_delta(int argc, char **argv)
         cli_report_notes(o, &r.report, o->state ? o->state : r.prev.name, r.cur.name, r.unread);
     if (o->report)
         cli_report_print(o, &r.report, r.unread);
+    pprofdelta_free(r.context);
     return CLI_DONE;
 }

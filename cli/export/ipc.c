@@ -20,9 +20,10 @@
  * A column is written as a list of rows, by their indices; -1 is a null. So a slice, the items of a
  * list, the strings of a dictionary and a choice of rows are one case.
  *
- * A failure stays in cli_ipc.wrong, and is asked for when a message is complete. */
+ * What fails ends the process (cli_must), but for a batch that is too large, which becomes two. */
 #include "export/ipc.h"
 
+#include "cli.h"
 #include "message.h"
 
 #include <errno.h>
@@ -31,24 +32,23 @@
 
 enum { PREFIX_LEN = 8, BLOCK_LEN = 24, RECORD_LEN = 16 };
 
-static void set_wrong(cli_ipc *ipc, int wrong)
+/* Memory for a table, which is named if there is none. */
+static void *check_memory(const cli_ipc *ipc, void *memory)
 {
-    ipc->wrong = ipc->wrong ? ipc->wrong : wrong;
+    if (!memory)
+        exit(cli_system_error(ipc->out->name, "write", ENOMEM));
+    return memory;
 }
 
-/* Returns len zeroed bytes at the end of the buffer, valid until it grows again; NULL after a
- * failure. */
+/* Returns len zeroed bytes at the end of the buffer, valid until it grows again. */
 static uint8_t *extend_buffer(cli_ipc *ipc, cli_buffer *buffer, size_t len)
 {
-    uint8_t *bytes = ipc->wrong ? NULL : cli_buffer_extend(buffer, len);
-    if (!bytes)
-        set_wrong(ipc, ENOMEM);
-    return bytes ? memset(bytes, 0, len) : NULL;
+    return memset(check_memory(ipc, cli_buffer_extend(buffer, len)), 0, len);
 }
 
 static void store_number(uint8_t *to, uint64_t value, size_t len)
 {
-    for (size_t i = 0; to && i < len; i++)
+    for (size_t i = 0; i < len; i++)
         to[i] = (uint8_t)(value >> 8 * i);
 }
 
@@ -71,7 +71,7 @@ static void align_head(cli_ipc *ipc, size_t before)
 /* Sets the reference at `from`. */
 static void set_reference(cli_ipc *ipc, size_t from, size_t to)
 {
-    store_number(ipc->wrong ? NULL : ipc->head.bytes + from, to - from, 4);
+    store_number(ipc->head.bytes + from, to - from, 4);
 }
 
 /* Writes a table with these fields. Returns where it is. */
@@ -97,7 +97,7 @@ static size_t put_vector(cli_ipc *ipc, size_t table, size_t field, const void *b
     set_reference(ipc, table + PLACE(field), ipc->head.len);
     put_number(ipc, &ipc->head, len, 4);
     uint8_t *to = extend_buffer(ipc, &ipc->head, len * item_len);
-    if (to && bytes)
+    if (bytes)
         memcpy(to, bytes, len * item_len);
     return ipc->head.len - len * item_len;
 }
@@ -158,11 +158,12 @@ static void put_schema(cli_ipc *ipc, size_t table, size_t field)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Begins a buffer of the body and returns its zeroed bytes, or NULL as extend does. */
+/* Begins a buffer of the body and returns its zeroed bytes; NULL if the batch is too large. */
 static uint8_t *put_buffer(cli_ipc *ipc, size_t len)
 {
-    if (len > ipc->body_most - ipc->body.len)
-        set_wrong(ipc, EOVERFLOW);
+    ipc->is_too_large |= len > ipc->body_most - ipc->body.len;
+    if (ipc->is_too_large)
+        return NULL;
     put_number(ipc, &ipc->buffers, ipc->body.len, 8);
     put_number(ipc, &ipc->buffers, len, 8);
     return extend_buffer(ipc, &ipc->body, len + -len % 8);
@@ -203,12 +204,11 @@ static void put_items(cli_ipc *ipc, const struct ArrowSchema *schema,
         all += rows[i] < 0 ? 0 : (size_t)(ends[rows[i] + 1] - ends[rows[i]]);
         store_number(to + 4 * (i + 1), all, 4);
     }
-    if (all > ipc->body_most)
-        set_wrong(ipc, EOVERFLOW);
-    else if (schema->n_children)
-        items = calloc(all + 1, sizeof *items);
-    else
+    ipc->is_too_large |= all > ipc->body_most;
+    if (!schema->n_children)
         text = put_buffer(ipc, all);
+    else if (!ipc->is_too_large)
+        items = check_memory(ipc, calloc(all + 1, sizeof *items));
     for (size_t i = 0; at < all && (text || items); i++)
         for (int32_t k = rows[i] < 0 ? 0 : ends[rows[i]]; rows[i] >= 0 && k < ends[rows[i] + 1];
              k++)
@@ -218,8 +218,6 @@ static void put_items(cli_ipc *ipc, const struct ArrowSchema *schema,
                 text[at++] = (uint8_t)bytes[k];
     if (items)
         put_column(ipc, schema->children[0], array->children[0], items, all);
-    else if (!text)
-        set_wrong(ipc, ENOMEM);
     free(items);
 }
 
@@ -229,16 +227,16 @@ static void put_column(cli_ipc *ipc, const struct ArrowSchema *schema,
     const int32_t *words = schema->dictionary ? array->buffers[1] : NULL;
     const unsigned type = type_of(schema);
     uint64_t nulls = 0;
-    int64_t *at = ipc->wrong ? NULL : calloc(len + 1, sizeof *at);
-    for (size_t i = 0; i < len && at; i++) {
+    if (ipc->is_too_large)
+        return;
+    int64_t *at = check_memory(ipc, calloc(len + 1, sizeof *at));
+    for (size_t i = 0; i < len; i++) {
         int64_t row = array->offset + rows[i];
         bool is_null = rows[i] < 0 || !has_bit(array->buffers[0], row);
         at[i] = is_null ? -1 : words ? words[row] : row;
         nulls += is_null;
     }
-    if (!at) {
-        set_wrong(ipc, ENOMEM);
-    } else if (schema->dictionary) {
+    if (schema->dictionary) {
         put_column(ipc, schema->dictionary, array->dictionary, at, len);
     } else {
         put_number(ipc, &ipc->nodes, len, 8);
@@ -270,65 +268,69 @@ static size_t begin_head(cli_ipc *ipc, uint64_t about, uint64_t body_len)
     return table;
 }
 
+static void write_bytes(cli_ipc *ipc, const void *bytes, size_t len)
+{
+    if (len && cli_output_write(ipc->out, bytes, len))
+        cli_must(ipc->out->failure);
+    ipc->at += len;
+}
+
 /* Completes the head, and writes it and the body. */
-static int write_message(cli_ipc *ipc, bool is_footer)
+static void write_message(cli_ipc *ipc, bool is_footer)
 {
     const cli_buffer *const parts[] = {&ipc->head, &ipc->body};
     if (!is_footer) {
         align_head(ipc, 0);
-        store_number(ipc->wrong ? NULL : ipc->head.bytes + 4, ipc->head.len - PREFIX_LEN, 4);
+        store_number(ipc->head.bytes + 4, ipc->head.len - PREFIX_LEN, 4);
     }
-    for (size_t i = 0; i < 2 && !ipc->wrong; i++) {
-        if (parts[i]->len && cli_output_write(ipc->out, parts[i]->bytes, parts[i]->len))
-            return ipc->out->failure;
-        ipc->at += parts[i]->len;
-    }
-    return ipc->wrong ? cli_system_error(ipc->out->name, "write", ipc->wrong) : 0;
+    for (size_t i = 0; i < 2; i++)
+        write_bytes(ipc, parts[i]->bytes, parts[i]->len);
 }
 
-int cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
+void cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
 {
     ipc->out = out;
     ipc->schema = *schema;
     schema->release = NULL;
-    if (cli_output_write(out, "ARROW1\0", ipc->at = 8))
-        return out->failure;
+    write_bytes(ipc, "ARROW1\0", 8);
     put_schema(ipc, begin_head(ipc, SCHEMA, 0), 2);
-    return write_message(ipc, false);
+    write_message(ipc, false);
 }
 
-int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len)
+void cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len)
 {
     if (!len)
-        return 0;
+        return;
     const uint64_t at = ipc->at;
     const cli_buffer *const records[] = {&ipc->nodes, &ipc->buffers};
     ipc->body.len = ipc->nodes.len = ipc->buffers.len = 0;
+    ipc->is_too_large = false;
     ipc->body_most = len > 1 ? CLI_IPC_BATCH_BYTES : INT32_MAX;
     put_column(ipc, &ipc->schema, array, rows, len);
-    if (ipc->wrong == EOVERFLOW && len > 1) { /* in halves */
-        ipc->wrong = 0;
-        int code = cli_ipc_add(ipc, array, rows, len / 2);
-        return code ? code : cli_ipc_add(ipc, array, rows + len / 2, len - len / 2);
+    if (ipc->is_too_large && len > 1) { /* in halves */
+        cli_ipc_add(ipc, array, rows, len / 2);
+        cli_ipc_add(ipc, array, rows + len / 2, len - len / 2);
+        return;
     }
+    if (ipc->is_too_large)
+        cli_must(cli_system_error(ipc->out->name, "write", EOVERFLOW));
     size_t message = begin_head(ipc, BATCH, ipc->body.len);
     size_t table = put_table(ipc, 3, (uint64_t[]){len, 0, 0}); /* rows, nodes, buffers */
     set_reference(ipc, message + PLACE(2), table);
     /* The first records are those of the struct array itself. */
-    for (size_t i = 0; i < 2 && !ipc->wrong; i++)
+    for (size_t i = 0; i < 2; i++)
         put_vector(ipc, table, i + 1, records[i]->bytes + RECORD_LEN,
                    records[i]->len / RECORD_LEN - 1, RECORD_LEN);
-    int code = write_message(ipc, false);
+    write_message(ipc, false);
     const size_t body_len = ipc->body.len;
     free(ipc->body.bytes); /* not held while the next array is made */
     ipc->body = (cli_buffer){.bytes = NULL};
     put_number(ipc, &ipc->blocks, at, 8);
     put_number(ipc, &ipc->blocks, ipc->head.len, 8);
     put_number(ipc, &ipc->blocks, body_len, 8);
-    return code;
 }
 
-int cli_ipc_end(cli_ipc *ipc)
+void cli_ipc_end(cli_ipc *ipc)
 {
     size_t table = begin_head(ipc, 0, 0); /* its prefix is the end of the messages */
     put_schema(ipc, table, 1);
@@ -337,15 +339,5 @@ int cli_ipc_end(cli_ipc *ipc)
     put_number(ipc, &ipc->head, ipc->head.len - PREFIX_LEN, 4);
     put_number(ipc, &ipc->head, UINT64_C(0x31574f525241), 6); /* "ARROW1" */
     ipc->body.len = 0;
-    return write_message(ipc, true);
-}
-
-void cli_ipc_free(cli_ipc *ipc)
-{
-    cli_buffer *const all[] = {&ipc->head, &ipc->body, &ipc->nodes, &ipc->buffers, &ipc->blocks};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        free(all[i]->bytes);
-    if (ipc->schema.release)
-        ipc->schema.release(&ipc->schema);
-    *ipc = (cli_ipc){.out = NULL};
+    write_message(ipc, true);
 }

@@ -4,7 +4,6 @@
  *     for (each array)
  *         cli_ipc_add(&ipc, &array, rows, len);
  *     cli_ipc_end(&ipc);
- *     cli_ipc_free(&ipc);
  *
  * The caller chooses which rows of an array are written, so that a row that the file already has can be
  * left out. One batch is in memory at a time.
@@ -35,21 +34,18 @@ typedef struct cli_ipc {
     cli_buffer nodes, buffers; /* the records of what is in the body */
     cli_buffer blocks;         /* the records of the batches in the file */
     size_t body_most;
-    int wrong; /* why the message cannot be made: the first reason */
+    bool is_too_large;
 } cli_ipc;
 
-/* The functions that return an int print what is wrong and return an exit code. After a failure, only
- * cli_ipc_free may be called. */
+/* What fails is printed, and ends the process (cli_must). */
 
 /* Begins the file. Moves the schema, as the C data interface describes. */
-int cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema);
+void cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema);
 
 /* Writes the rows of a struct array that have these indices. Its schema is that of the file. */
-int cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len);
+void cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len);
 
 /* Writes the end of the file. */
-int cli_ipc_end(cli_ipc *ipc);
-
-void cli_ipc_free(cli_ipc *ipc);
+void cli_ipc_end(cli_ipc *ipc);
 
 #endif

@@ -186,16 +186,16 @@ static void read_and_judge(cli_leaks_work *w, const char *const *operands, size_
     cli_leaks_join(w);
 }
 
-static int check_options(const verb *v, const cli_arguments *arguments)
+static void check_options(const verb *v, const cli_arguments *arguments)
 {
     if (v->json + v->markdown + (v->work.how.html != NULL) > 1)
-        return cli_usage("--json, --html and --markdown exclude each other");
+        cli_usage("--json, --html and --markdown exclude each other");
     if ((v->base || v->budget) && !v->markdown)
-        return cli_usage("%s is for --markdown", v->base ? "--base" : "--fail-above");
+        cli_usage("%s is for --markdown", v->base ? "--base" : "--fail-above");
     if (v->work.how.has_source && !v->work.how.html)
-        return cli_usage("--source is for --html");
-    int code = cli_check_files(&v->base, v->base != NULL, true);
-    return code ? code : cli_check_files(arguments->operands, arguments->operands_len, true);
+        cli_usage("--source is for --html");
+    cli_check_files(&v->base, v->base != NULL, true);
+    cli_check_files(arguments->operands, arguments->operands_len, true);
 }
 
 int cli_leaks(int argc, char **argv)
@@ -205,8 +205,8 @@ int cli_leaks(int argc, char **argv)
     cli_arguments arguments = {.argc = argc, .argv = argv};
     how->library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     how->library.compression = PPROFDELTA_PLAIN;
-    cli_must(cli_command_read(&command, &arguments, &v));
-    cli_must(check_options(&v, &arguments));
+    cli_command_read(&command, &arguments, &v);
+    check_options(&v, &arguments);
     cli_progress_start();
     if (!how->top)
         how->top = how->all ? SIZE_MAX : DEFAULT_TOP;

@@ -7,8 +7,8 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "record/dead_names.h"
 #include "resource.h"
+#include "symbolize/symbolize_view.h"
 #include "text.h"
 
 #include "agent/base/remains.h"
@@ -38,23 +38,17 @@ typedef struct remains {
     pprofdelta_heap_area areas[PD_REMAINS_AREAS];
     size_t areas_len;
     pprofdelta_heap *heap;
-    cli_dead_names names;
     bool is_of_other; /* another user's, whose folder it is; this is root */
-    bool is_left;     /* the file is left alone */
     bool is_early;    /* the process ended before its file was complete */
 } remains;
 
 static const char closed[] = "is of another user; that user or root can read it";
 static const char damaged[] = "is cut or damaged: it cannot be recovered; remove it";
 
-/* ---- the file -------------------------------------------------------------------------------- */
-
-/* Says why the file is left alone, if there is a reason to say. */
-static int leave_alone(cli_recovering *how, remains *r, const char *why)
-{
-    r->is_left = true;
-    return how->is_silent || !why ? CLI_DONE : cli_error("%s: %s", r->path, why);
-}
+/* ---- the file --------------------------------------------------------------------------------
+ *
+ * The functions that return a text say why the file is left alone: NULL if it is not, and "" if there is nothing to
+ * say, because its process lives. */
 
 /* Root recovers what other users have in folders of their own, with their rights. */
 static bool is_ours(remains *r, const struct stat *folder)
@@ -65,26 +59,20 @@ static bool is_ours(remains *r, const struct stat *folder)
 }
 
 /* Opens the file and locks it. */
-static int open_file(cli_recovering *how, remains *r)
+static const char *open_file(remains *r, char why[CLI_WHY_ROOM])
 {
     struct stat folder;
-    char why[CLI_WHY_ROOM];
     r->fd = cli_regular_open(r->folder, r->name, O_RDONLY | O_NOFOLLOW, why);
-    r->is_left = r->fd >= 0 && flock(r->fd, LOCK_EX | LOCK_NB) != 0;
+    bool is_locked = r->fd >= 0 && flock(r->fd, LOCK_EX | LOCK_NB) != 0;
     if (r->fd < 0 || fstat(r->fd, &r->status)) /* of what does not change any more */
-        return leave_alone(how, r, r->fd < 0 ? why : strerror(errno));
+        return r->fd < 0 ? why : strerror(errno);
     if (r->status.st_nlink != 1 || (r->status.st_mode & 077))
-        return leave_alone(how, r,
-                           "is left alone: it is not a file of this user alone, as the heap agent "
-                           "makes them");
+        return "is left alone: it is not a file of this user alone, as the heap agent makes them";
     if (fstat(r->folder, &folder) || !is_ours(r, &folder))
-        return leave_alone(how, r,
-                           geteuid() ? "is left alone: it is another user's; that user or root can "
-                                       "recover it"
-                                     : "is left alone: it belongs to another user than its folder; "
-                                       "that user can recover it");
-    how->living += r->is_left;
-    return CLI_DONE;
+        return geteuid() ? "is left alone: it is another user's; that user or root can recover it"
+                         : "is left alone: it belongs to another user than its folder; that user "
+                           "can recover it";
+    return is_locked ? "" : NULL;
 }
 
 /* ---- does its process live? -------------------------------------------------------------------- */
@@ -164,7 +152,7 @@ static bool read_all(int fd, uint8_t *bytes, size_t len)
     return done == len;
 }
 
-static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *head, uint64_t size)
+static const char *read_areas(remains *r, const pd_remains_head *head, uint64_t size)
 {
     uint64_t end = 0;
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
@@ -172,87 +160,63 @@ static int read_areas(cli_recovering *how, remains *r, const pd_remains_head *he
         if (area->base)
             end = pd_remains_area_off(i) + area->used;
         if (area->used > pd_remains_area_size(i) || end > size)
-            return leave_alone(how, r, damaged);
+            return damaged;
     }
     if (end < sizeof *head)
-        return leave_alone(how, r, damaged);
+        return damaged;
     r->bytes = malloc(end);
-    if (!r->bytes)
-        return cli_system_error(r->path, "read", ENOMEM);
-    if (!read_all(r->fd, r->bytes, end))
-        return leave_alone(how, r, "cannot be read");
+    if (!r->bytes || !read_all(r->fd, r->bytes, end))
+        return r->bytes ? "cannot be read" : strerror(ENOMEM);
     memcpy(r->bytes, head, sizeof *head); /* what was checked is what counts */
     r->head = (const pd_remains_head *)(const void *)r->bytes;
     r->beat = pd_remains_last_beat(r->head);
-    if (!r->beat)
-        return leave_alone(how, r, damaged);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
         if (head->areas[i].base)
             r->areas[r->areas_len++] =
                 (pprofdelta_heap_area){r->bytes + pd_remains_area_off(i),
                                        (size_t)head->areas[i].used, head->areas[i].base};
-    return CLI_DONE;
+    return r->beat ? NULL : damaged;
 }
 
 /* Reads what the file holds. The copy does not change any more. */
-static int read_file(cli_recovering *how, remains *r)
+static const char *read_file(remains *r)
 {
     pd_remains_head head = {0};
     const uint64_t size = (uint64_t)r->status.st_size;
     const size_t len = size < sizeof head ? (size_t)size : sizeof head;
     if (!read_all(r->fd, (uint8_t *)&head, len))
-        return leave_alone(how, r, "cannot be read");
+        return "cannot be read";
     r->is_early = !size || head.magic == PD_REMAINS_EARLY;
     if (r->is_early || head.magic == PD_REMAINS_OVER)
-        return CLI_DONE;
+        return NULL;
     if (len < sizeof head)
-        return leave_alone(how, r, "is cut: it cannot be recovered; remove it");
+        return "is cut: it cannot be recovered; remove it";
     if (head.magic != PD_REMAINS_MAGIC)
-        return leave_alone(how, r,
-                           "is not what the heap agent of this version leaves; the "
-                           "pprofdelta that recorded it can recover it");
+        return "is not what the heap agent of this version leaves; the pprofdelta that recorded it "
+               "can recover it";
     if (head.check != pd_remains_check_head(&head))
-        return leave_alone(how, r, damaged);
-    switch (has_ended(&head, &r->status)) {
-    case ENDED:
-        return read_areas(how, r, &head, size);
-    case LIVES:
-        how->living++;
-        return leave_alone(how, r, NULL);
-    default:
-        return leave_alone(how, r,
-                           "is left alone: the process that has it cannot be seen from here, and "
-                           "may live; recover it where that runs, or on the host of its container");
-    }
+        return damaged;
+    const fate now = has_ended(&head, &r->status);
+    return now == ENDED   ? read_areas(r, &head, size)
+           : now == LIVES ? ""
+                          : "is left alone: the process that has it cannot be seen from here, and "
+                            "may live; recover it where that runs, or on the host of its container";
 }
 
 /* ---- the window ------------------------------------------------------------------------------ */
 
-static int make_tracker(cli_recovering *how, remains *r)
+static const char *make_tracker(remains *r, pprofdelta_error *err)
 {
     const pd_remains_head *head = r->head;
     const pprofdelta_heap_remains from = {r->areas, r->areas_len, head->root};
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
-    pprofdelta_error err;
-    options.symbolize = cli_dead_names_symbolize;
-    options.symbolize_cookie = &r->names;
-    options.format = head->format == PPROFDELTA_OTLP ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    options.compression = PPROFDELTA_PLAIN;
     if (head->has_account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
         options.second_gauge = PD_ACCOUNT_MAPPED;
     }
-    if (options.format == PPROFDELTA_OTLP) {
-        cli_resource resource =
-            cli_resource_read(head->resource, strnlen(head->resource, sizeof head->resource));
-        options.resource = resource.list;
-        options.resource_len = resource.list_len;
-    }
-    if (!pprofdelta_heap_recover(&from, &options, &r->heap, &err))
-        return CLI_DONE;
-    if (err.status == PPROFDELTA_E_STATE)
-        return leave_alone(how, r, err.text);
-    return cli_library_error(r->path, &err);
+    return pprofdelta_heap_recover(&from, &options, &r->heap, err) ? err->text : NULL;
 }
 
 static bool is_empty(const remains *r)
@@ -291,9 +255,7 @@ static int write_file(const remains *r, const cli_buffer *profile)
     snprintf(place, sizeof place, "/proc/self/fd/%d/%s", r->folder, path + (r->name - r->path));
     int code = cli_output_prepare(&out, r->is_of_other ? place : path);
     out.name = path;
-    if (!code && cli_output_write(&out, profile->bytes, profile->len))
-        code = out.failure;
-    code = code ? code : cli_output_finish(&out);
+    code = code ? code : cli_output_finish_with(&out, profile);
     cli_output_close(&out);
     if (!code)
         cli_note("the last window of a process that was killed: %s", path);
@@ -336,7 +298,7 @@ static size_t read_rows(const pd_remains_account *from, account *to)
 }
 
 /* Gives the window the account of the dead process. It is as of the window before, if there is one. */
-static pprofdelta_status set_account(remains *r, pprofdelta_error *err)
+static pprofdelta_status set_account(const remains *r, pprofdelta_error *err)
 {
     static account to;
     pd_remains_account *from = &((pd_remains_head *)(void *)r->bytes)->account;
@@ -383,27 +345,54 @@ static uint64_t left_out(const remains *r)
     return stats.left_out;
 }
 
-static pprofdelta_status write_once(remains *r, cli_buffer *profile, pprofdelta_error *err)
+/* Makes the window, whose addresses have no names. */
+static int make_window(const remains *r, pprofdelta_heap_window *window, cli_buffer *made)
 {
-    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = profile};
-    return pprofdelta_heap_write(
-        r->heap, r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES, &sink,
-        err);
+    const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = made};
+    const pprofdelta_heap_inuse kind =
+        r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
+    pprofdelta_error err;
+    return pprofdelta_heap_begin(r->heap, r->beat->alive_nanos, window, &err) ||
+                   set_account(r, &err) || pprofdelta_heap_write(r->heap, kind, &sink, &err)
+               ? cli_library_error(r->path, &err)
+               : CLI_DONE;
 }
 
-/* It is written twice: the names are those of the addresses that it has. */
+/* Gives the addresses the names that the heap agent gives to those of a living process: mangled, from the symbol
+ * table of the file that was mapped, if that is still there and has the same build id. Writes the profile as the
+ * process would have. */
+static int name_addresses(const remains *r, cli_buffer unnamed, cli_buffer *named)
+{
+    static const cli_symbolizing how = {.places = {.needs_build_id = true, .has_tables_only = true},
+                                        .is_not_demangled = true};
+    const pd_remains_head *head = r->head;
+    cli_resource resource =
+        cli_resource_read(head->resource, strnlen(head->resource, sizeof head->resource));
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    cli_symbolize_report report = {0};
+    cli_profile profile;
+    options.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    options.level = 1; /* as the agent has it */
+    options.format = head->format == PPROFDELTA_OTLP ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    options.resource = resource.list;
+    options.resource_len = resource.list_len;
+    int code =
+        cli_profile_take(&profile, (cli_input){r->path, unnamed.bytes, unnamed.len}, &options);
+    if (!code) {
+        cli_symbolize_profile(&profile, &how, &report);
+        code = cli_edit_write(&profile, named);
+    }
+    cli_drop(report.modules);
+    cli_profile_free(&profile);
+    return code;
+}
+
 static int write_window(cli_recovering *how, remains *r)
 {
-    pprofdelta_error err;
     pprofdelta_heap_window window = {.size = sizeof window};
-    cli_buffer profile = {0};
-    int code = CLI_DONE;
-    if (pprofdelta_heap_begin(r->heap, r->beat->alive_nanos, &window, &err) ||
-        set_account(r, &err) || write_once(r, &profile, &err))
-        code = cli_library_error(r->path, &err);
-    code = code ? code : cli_dead_names_find(&r->names, r->path, &profile);
-    if (!code && write_once(r, &profile, &err))
-        code = cli_library_error(r->path, &err);
+    cli_buffer made = {0}, profile = {0};
+    int code = make_window(r, &window, &made);
+    code = code ? code : name_addresses(r, made, &profile);
     if (!code)
         code = how->to ? hand_over(how, &window, &profile) : write_file(r, &profile);
     free(profile.bytes);
@@ -430,9 +419,11 @@ static int write_as_owner(cli_recovering *how, remains *r)
     const int most = getgroups(0, NULL);
     gid_t *groups = cli_keep((size_t)most + 1, sizeof *groups);
     const size_t len = (size_t)getgroups(most, groups);
-    int code = take_rights(r->status.st_uid, r->status.st_gid, 0, NULL)
-                   ? write_window(how, r)
-                   : leave_alone(how, r, "is left alone: the rights of its user cannot be taken");
+    int code =
+        take_rights(r->status.st_uid, r->status.st_gid, 0, NULL) ? write_window(how, r)
+        : how->is_silent
+            ? CLI_FAILED
+            : cli_error("%s: is left alone: the rights of its user cannot be taken", r->path);
     take_rights(geteuid(), getegid(), len, groups);
     return code;
 }
@@ -442,21 +433,23 @@ static int write_as_owner(cli_recovering *how, remains *r)
 /* Returns CLI_DONE if the file has served, and may be removed: then *is_over is set. */
 static int recover_file(cli_recovering *how, remains *r, bool *is_over)
 {
-    int code = open_file(how, r);
-    if (!code && !r->is_left)
-        code = read_file(how, r);
-    if (!code && !r->is_left && r->head)
-        code = make_tracker(how, r);
-    if (code || r->is_left)
-        return code;
-    const bool has_window = r->head && !is_empty(r);
-    if (r->head && !has_window && left_out(r))
-        return leave_alone(how, r, damaged);
+    char room[CLI_WHY_ROOM];
+    pprofdelta_error err;
+    const char *why = open_file(r, room);
+    why = why ? why : read_file(r);
+    why = why || !r->head ? why : make_tracker(r, &err);
+    const bool has_window = !why && r->head && !is_empty(r);
+    if (!why && r->head && !has_window && left_out(r))
+        why = damaged;
+    how->living += why && !*why;
+    if (why)
+        return how->is_silent || !*why ? CLI_DONE : cli_error("%s: %s", r->path, why);
+    int code = CLI_DONE;
     if (has_window)
         code = (r->is_of_other ? write_as_owner : write_window)(how, r);
     else
         *(r->is_early ? &how->early : &how->empty) += 1;
-    *is_over = !code && !r->is_left;
+    *is_over = !code;
     return code;
 }
 

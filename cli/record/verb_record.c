@@ -48,7 +48,7 @@ typedef struct record_options {
 } record_options;
 
 /* A size or a percentage. */
-static int take_threshold(const cli_option *option, const char *value, void *options)
+static void take_threshold(const cli_option *option, const char *value, void *options)
 {
     static const char share[] = "100%"; /* the longest */
     record_options *o = options;
@@ -57,14 +57,13 @@ static int take_threshold(const cli_option *option, const char *value, void *opt
     o->threshold = o->is_share ? strtoull(value, NULL, 10) : 0;
     bool is_good = o->is_share ? o->threshold && o->threshold <= 100
                                : cli_size_parse(value, &o->threshold) && o->threshold <= INT64_MAX;
-    return is_good ? CLI_DONE
-                   : cli_bad_value(option->name, value,
-                                   "a size like 500M or 2G, or a share of the memory limit, from "
-                                   "1% to 100%");
+    if (!is_good)
+        cli_bad_value(option->name, value,
+                      "a size like 500M or 2G, or a share of the memory limit, from 1% to 100%");
 }
 
 /* A number of files, a time or a size: their units have nothing in common. */
-static int take_keep(const cli_option *option, const char *value, void *options)
+static void take_keep(const cli_option *option, const char *value, void *options)
 {
     record_options *o = options;
     int64_t nanos;
@@ -74,11 +73,10 @@ static int take_keep(const cli_option *option, const char *value, void *options)
         o->keep = "nanos";
         o->keep_most = (uint64_t)nanos;
     } else {
-        return cli_bad_value(option->name, value,
-                             "a time like 12h or 7d, a size like 500M or 1G, or a number of files");
+        cli_bad_value(option->name, value,
+                      "a time like 12h or 7d, a size like 500M or 1G, or a number of files");
     }
     o->snapshot = true; /* a change is of no use without all the changes before it */
-    return CLI_DONE;
 }
 
 /* ---- the signal ------------------------------------------------------------------------------ */
@@ -129,21 +127,17 @@ static bool read_signal_name(const char *text, int *out)
     return read_realtime(text, out);
 }
 
-static int take_signal(const cli_option *option, const char *value, void *out)
+static void take_signal(const cli_option *option, const char *value, void *out)
 {
-    int number;
-    if (!strcmp(value, "none")) {
-        *(int *)out = 0;
-        return CLI_DONE;
-    }
-    if (!read_number(value, &number) && !read_signal_name(value, &number))
-        return cli_bad_value(option->name, value,
-                             "the name or the number of a signal (USR1, RTMIN+3, 10), or none");
-    if (!pd_launch_may_ask(number))
-        return cli_usage(
-            "--signal=%s: this signal cannot ask for a profile; USR1, USR2 and HUP can", value);
+    int number = 0;
+    bool is_none = !strcmp(value, "none");
+    if (!is_none && !read_number(value, &number) && !read_signal_name(value, &number))
+        cli_bad_value(option->name, value,
+                      "the name or the number of a signal (USR1, RTMIN+3, 10), or none");
+    if (!is_none && !pd_launch_may_ask(number))
+        cli_usage("--signal=%s: this signal cannot ask for a profile; USR1, USR2 and HUP can",
+                  value);
     *(int *)out = number;
-    return CLI_DONE;
 }
 
 /* ---- the command line ------------------------------------------------------------------------ */
@@ -206,19 +200,18 @@ static const cli_command command = {
     .missing = "the command is missing: pprofdelta record -o DIR -- COMMAND",
 };
 
-static int check_options(const record_options *options)
+static void check_options(const record_options *options)
 {
     if (options->timeout_nanos && !options->to)
-        return cli_usage("--timeout is for the command of --to, which is missing");
+        cli_usage("--timeout is for the command of --to, which is missing");
     if (options->timeout_nanos > (int64_t)PD_TIMEOUT_SECONDS_MAX * SECOND)
-        return cli_usage("--timeout is 1d at most");
+        cli_usage("--timeout is 1d at most");
     if (options->rate > PD_RATE_MAX)
-        return cli_usage("--rate is %" PRIu64 " at most", PD_RATE_MAX);
+        cli_usage("--rate is %" PRIu64 " at most", PD_RATE_MAX);
     if (options->keep && options->to)
-        return cli_usage("--keep deletes files, and --to writes none");
+        cli_usage("--keep deletes files, and --to writes none");
     if (options->given.list_len && options->format != PPROFDELTA_OTLP)
-        return cli_usage("--resource needs --format=otlp, which is missing");
-    return CLI_DONE;
+        cli_usage("--resource needs --format=otlp, which is missing");
 }
 
 /* ---- finding the agent ----------------------------------------------------------------------- */
@@ -431,27 +424,18 @@ static int prepare_recording(const record_options *options)
 }
 
 /* Becomes COMMAND, or returns an exit status. */
-static int run_command(const record_options *options)
-{
-    int code = check_options(options);
-    if (code)
-        return code;
-    code = prepare_recording(options);
-    if (code && (!options->anyway || code == CLI_NOT_FOUND))
-        return code;
-    if (code)
-        cli_hint("%s runs all the same, without being recorded (--anyway)", options->command[0]);
-    cli_inherited_restore();
-    execvp(options->command[0], options->command);
-    return not_run(options->command[0], errno);
-}
-
 int cli_record(int argc, char **argv)
 {
     cli_arguments arguments = {.argc = argc, .argv = argv};
     record_options options = {.signal = -1, .command = argv}; /* where the operands will be */
-    int code = cli_command_read(&command, &arguments, &options);
-    code = code ? code : run_command(&options);
-    return code == CLI_PRINTED || code == CLI_NOT_RUN || code == CLI_NOT_FOUND ? code
-                                                                               : CLI_RECORD_FAILED;
+    cli_command_read(&command, &arguments, &options);
+    check_options(&options);
+    int code = prepare_recording(&options);
+    if (code && (!options.anyway || code == CLI_NOT_FOUND))
+        return code;
+    if (code)
+        cli_hint("%s runs all the same, without being recorded (--anyway)", argv[0]);
+    cli_inherited_restore();
+    execvp(argv[0], argv);
+    return not_run(argv[0], errno);
 }

@@ -47,11 +47,10 @@ int cli_recover(int argc, char **argv)
 {
     cli_recovering how = {.is_silent = false};
     cli_arguments arguments = {.argc = argc, .argv = argv};
-    int code = cli_command_read(&command, &arguments, &how);
-    if (code)
-        return code;
+    int code = CLI_DONE;
+    cli_command_read(&command, &arguments, &how);
     if (how.timeout_nanos && !how.to)
-        return cli_usage("--timeout is for the command of --to, which is missing");
+        cli_usage("--timeout is for the command of --to, which is missing");
     if (!how.to) /* whose command has the terminal */
         cli_progress_start();
     for (size_t i = 0; i < arguments.operands_len; i++) {

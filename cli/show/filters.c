@@ -1,5 +1,5 @@
-/* What the user asks `show` to keep, to drop and to hide: see filters.h. */
-#include "show/filters.h"
+/* What the user asks `show` to keep, to drop and to hide: see shown.h. */
+#include "show/shown.h"
 
 #include "cli.h"
 #include "keep.h"
@@ -57,23 +57,23 @@ static size_t find_foreign(const char *text)
 }
 
 /* Compiles text. is_whole: it matches whole strings only. If it is not an expression, prints why with the
- * name of the option, and returns CLI_USAGE. */
-static int make_pattern(cli_filter *filter, const char *option, const char *text, bool is_whole)
+ * name of the option, and ends the process. */
+static void make_pattern(cli_filter *filter, const char *option, const char *text, bool is_whole)
 {
     char whole[LONGEST + 8], reason[128] = "";
     size_t foreign = find_foreign(text);
     if (strlen(text) > LONGEST)
-        return cli_bad_value(option, text, "a regular expression of at most 4096 bytes");
+        cli_bad_value(option, text, "a regular expression of at most 4096 bytes");
     if (text[foreign])
-        return cli_usage("%s %.200s: is not a POSIX regular expression from character %zu on",
-                         option, text, foreign + 1);
+        cli_usage("%s %.200s: is not a POSIX regular expression from character %zu on", option,
+                  text, foreign + 1);
     snprintf(whole, sizeof whole, is_whole ? "^(%s)$" : "%s", text);
     int error = regcomp(&filter->pattern, whole, REG_EXTENDED | REG_NOSUB);
     filter->has_pattern = !error;
     if (!error)
-        return CLI_DONE;
+        return;
     regerror(error, &filter->pattern, reason, sizeof reason);
-    return cli_usage("%s %.200s: is not a regular expression: %s", option, text, reason);
+    cli_usage("%s %.200s: is not a regular expression: %s", option, text, reason);
 }
 
 bool cli_pattern_matches(const regex_t *pattern, cli_string string)
@@ -133,36 +133,38 @@ static bool read_range(cli_filter *filter)
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-static int make_tag(cli_filter *filter)
+static void make_tag(cli_filter *filter)
 {
     const char *equals = strchr(filter->text, '=');
     filter->key = (cli_string){filter->text, strcspn(filter->text, "=")};
     filter->value = equals ? equals + 1 : NULL;
     if (!filter->key.len)
-        return cli_bad_value("--tag", filter->text, "KEY, KEY=VALUE, KEY=REGEX or KEY=MIN:MAX");
+        cli_bad_value("--tag", filter->text, "KEY, KEY=VALUE, KEY=REGEX or KEY=MIN:MAX");
     if (!filter->value)
-        return CLI_DONE;
+        return;
     filter->is_range = read_range(filter);
-    return filter->is_range ? CLI_DONE : make_pattern(filter, "--tag", filter->value, true);
+    if (!filter->is_range)
+        make_pattern(filter, "--tag", filter->value, true);
 }
 
-int cli_filters_take(const cli_option *option, const char *text, void *list)
+void cli_filters_take(const cli_option *option, const char *text, void *list)
 {
     cli_filters *filters = list;
     cli_filter_kind kind = (cli_filter_kind)option->what;
     if (filters->len == CLI_FILTERS_MAX)
-        return cli_usage("%s %.60s: is one filter too many; %d are taken", option->name, text,
-                         CLI_FILTERS_MAX);
+        cli_usage("%s %.60s: is one filter too many; %d are taken", option->name, text,
+                  CLI_FILTERS_MAX);
     if (!*text)
-        return cli_bad_value(option->name, text,
-                             kind == CLI_FILTER_TAG ? "KEY or KEY=VALUE" : "a regular expression");
+        cli_bad_value(option->name, text,
+                      kind == CLI_FILTER_TAG ? "KEY or KEY=VALUE" : "a regular expression");
     if (!filters->list)
         filters->list = cli_keep(CLI_FILTERS_MAX, sizeof *filters->list);
     cli_filter *filter = &filters->list[filters->len++];
     *filter = (cli_filter){.kind = kind, .text = text};
     if (kind == CLI_FILTER_TAG)
-        return make_tag(filter);
-    return make_pattern(filter, option->name, text, false);
+        make_tag(filter);
+    else
+        make_pattern(filter, option->name, text, false);
 }
 
 uint64_t cli_filters_of(const cli_filters *filters, cli_filter_kind kind)

@@ -2,7 +2,6 @@
 #include "show/flame_tree.h"
 
 #include "keep.h"
-#include "numbers.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,28 +30,15 @@ static cli_string text_of(const cli_profile *profile, const Pd__View__Label *lab
     return join_texts(key, cli_string_of(number), cli_profile_string(profile, label->num_unit));
 }
 
-static void number_texts(cli_flame_texts *to, const cli_string *texts, size_t len)
-{
-    to->of = cli_keep(len, sizeof *to->of);
-    to->texts = cli_keep_numbered(texts, len, to->of, &to->len);
-}
-
 static int by_number(const void *a, const void *b)
 {
     const uint32_t *x = a, *y = b;
     return (*x > *y) - (*x < *y);
 }
 
-/* Distinct texts, or sets of numbers. */
-typedef struct found {
-    cli_numbers numbers;
-    cli_string *list;
-    size_t list_len, list_cap;
-} found;
-
 /* The number of the bytes in the order in which they were found. They are kept, or dropped if they are not
  * new. */
-static uint32_t number_of(found *f, cli_string bytes)
+static uint32_t number_of(cli_flame_texts *f, cli_string bytes)
 {
     size_t number = cli_numbers_of(&f->numbers, cli_key_of(bytes.ptr, bytes.len), f->list_len);
     if (number < f->list_len) {
@@ -65,7 +51,7 @@ static uint32_t number_of(found *f, cli_string bytes)
 }
 
 /* The number of the set of the sample's labels. */
-static uint32_t find_set(const cli_shown *shown, const cli_stack *stack, found *labels, found *sets)
+static uint32_t find_set(cli_flame_tree *tree, const cli_stack *stack)
 {
     cli_sample sample;
     cli_sample_read(stack->sample, &sample);
@@ -73,40 +59,11 @@ static uint32_t find_set(const cli_shown *shown, const cli_stack *stack, found *
     size_t len = message ? message->n_label : 0;
     uint32_t *set = cli_keep(len, sizeof *set);
     for (size_t i = 0; i < len; i++)
-        set[i] = number_of(labels, text_of(&shown->profiles[stack->side], message->label[i]));
+        set[i] = number_of(&tree->labels,
+                           text_of(&tree->shown->profiles[stack->side], message->label[i]));
     qsort(set, len, sizeof *set, by_number);
     cli_sample_drop(message);
-    return number_of(sets, (cli_string){(const char *)set, len * sizeof *set});
-}
-
-/* "3,7": the sorted numbers of a set of labels. */
-static cli_string set_text(const uint32_t *label_of, cli_string set)
-{
-    enum { DIGITS = 11 };
-    size_t len = set.len / sizeof(uint32_t);
-    uint32_t *labels = (uint32_t *)set.ptr;
-    char *text = cli_keep(len * DIGITS + 1, 1), *end = text;
-    for (size_t i = 0; i < len; i++)
-        labels[i] = label_of[labels[i]];
-    qsort(labels, len, sizeof *labels, by_number);
-    for (size_t i = 0; i < len; i++)
-        end += sprintf(end, "%s%" PRIu32, i ? "," : "", labels[i]);
-    return (cli_string){text, (size_t)(end - text)};
-}
-
-static void number_labels(cli_flame_tree *tree)
-{
-    const cli_shown *shown = tree->shown;
-    found labels = {.list = NULL}, sets = {.list = NULL};
-    for (size_t i = 0; i < shown->len; i++)
-        tree->ends[i] = (cli_flame_end){.stack = (uint32_t)i,
-                                        .set = find_set(shown, &shown->stacks[i], &labels, &sets)};
-    number_texts(&tree->labels, labels.list, labels.list_len);
-    for (size_t i = 0; i < sets.list_len; i++)
-        sets.list[i] = set_text(tree->labels.of, sets.list[i]);
-    number_texts(&tree->sets, sets.list, sets.list_len);
-    for (size_t i = 0; i < shown->len; i++)
-        tree->ends[i].set = tree->sets.of[tree->ends[i].set];
+    return number_of(&tree->sets, (cli_string){(const char *)set, len * sizeof *set});
 }
 
 /* ---- nodes -------------------------------------------------------------------------------- */
@@ -174,43 +131,17 @@ static int by_node(const void *a, const void *b)
     return order ? order : (x->set > y->set) - (x->set < y->set);
 }
 
-/* "src/main.c", "[libx.so]" or "". */
-static cli_string file_text(const cli_frame_text *frame)
-{
-    if (frame->file.len)
-        return frame->file;
-    return frame->module.len ? join_texts(cli_string_of("["), frame->module, cli_string_of("]"))
-                             : cli_string_of("");
-}
-
-/* Only the files of frames that nodes have are written. */
-static void number_files(cli_flame_tree *tree)
-{
-    const cli_shown *shown = tree->shown;
-    size_t none = shown->frames_len + 1;
-    cli_string *texts = cli_keep(none + 1, sizeof *texts), any = {NULL, 0};
-    for (size_t i = 0; i < tree->nodes_len; i++) {
-        const cli_flame_node *node = &tree->nodes[i];
-        cli_string *text = &texts[node->has_files ? none : node->frame];
-        if (!text->ptr)
-            *text = node->has_files ? cli_string_of("") : file_text(&frame_of(tree, node)->text);
-        any = *text;
-    }
-    for (size_t i = 0; i <= none && any.ptr; i++)
-        texts[i] = texts[i].ptr ? texts[i] : any;
-    number_texts(&tree->files, texts, any.ptr ? none + 1 : 0);
-}
-
 cli_flame_tree cli_flame_tree_make(const cli_shown *shown)
 {
     cli_flame_tree tree = {.shown = shown};
     path p = {.list = NULL};
     tree.ends = cli_keep(shown->len, sizeof *tree.ends);
-    number_labels(&tree);
-    for (size_t i = 0; i < shown->len; i++)
+    for (size_t i = 0; i < shown->len; i++) {
+        tree.ends[i] =
+            (cli_flame_end){.stack = (uint32_t)i, .set = find_set(&tree, &shown->stacks[i])};
         add_nodes(&tree, i, &p);
+    }
     qsort(tree.ends, shown->len, sizeof *tree.ends, by_node);
-    number_files(&tree);
     return tree;
 }
 
@@ -237,44 +168,62 @@ static void put_names(FILE *to, const cli_flame_tree *tree)
     fputs("0]", to);
 }
 
-static void put_texts(FILE *to, const char *title, const cli_flame_texts *texts, size_t from)
+static void put_texts(FILE *to, const char *title, const cli_flame_texts *texts)
 {
     fputs(title, to);
-    for (size_t i = from; i < texts->len; i++) {
-        fputs(i > from ? "," : "", to);
-        cli_string_put(to, texts->texts[i], CLI_TEXT_SCRIPT);
+    for (size_t i = 0; i < texts->list_len; i++) {
+        fputs(i ? "," : "", to);
+        cli_string_put(to, texts->list[i], CLI_TEXT_SCRIPT);
     }
     fputs("]", to);
+}
+
+static void put_sets(FILE *to, const cli_flame_texts *sets)
+{
+    fputs(",\n\"sets\":[", to);
+    for (size_t i = 0; i < sets->list_len; i++) {
+        const uint32_t *labels = (const void *)sets->list[i].ptr;
+        fputs(i ? ",[" : "[", to);
+        for (size_t k = 0; k < sets->list[i].len / sizeof *labels; k++)
+            fprintf(to, "%s%" PRIu32, k ? "," : "", labels[k]);
+        fputs("]", to);
+    }
+    fputs("]", to);
+}
+
+/* The number of "src/main.c" or "[libx.so]"; -1: it is not known. */
+static int64_t file_of(cli_flame_texts *files, const cli_frame_text *frame)
+{
+    static const cli_string none = {"", 0}, begin = {"[", 1}, end = {"]", 1};
+    return frame->file.len     ? (int64_t)number_of(files, join_texts(none, frame->file, none))
+           : frame->module.len ? (int64_t)number_of(files, join_texts(begin, frame->module, end))
+                               : -1;
 }
 
 /* The 0 at the end of each list is no node: it follows the last comma. */
 void cli_flame_tree_put(FILE *to, const cli_flame_tree *tree)
 {
-    size_t without = tree->files.len && !tree->files.texts[0].len;
+    cli_flame_texts files = {.list = NULL};
     put_names(to, tree);
     fputs(",\n\"back\":[", to);
     for (size_t i = 0; i < tree->nodes_len; i++)
         fprintf(to, "%u,", (unsigned)tree->nodes[i].back);
-    put_texts(to, "0],\n\"files\":[", &tree->files, without);
-    fputs(",\n\"file\":[", to);
+    fputs("0],\n\"file\":[", to);
     for (size_t i = 0; i < tree->nodes_len; i++) {
         const cli_flame_node *node = &tree->nodes[i];
-        uint32_t file = tree->files.of[node->has_files ? tree->shown->frames_len + 1 : node->frame];
-        fprintf(to, "%" PRId64 ",", (int64_t)file - (int64_t)without);
+        fprintf(to, "%" PRId64 ",",
+                node->has_files ? -1 : file_of(&files, &frame_of(tree, node)->text));
     }
-    fputs("0],\n\"line\":[", to);
+    put_texts(to, "0],\n\"files\":[", &files);
+    fputs(",\n\"line\":[", to);
     for (size_t i = 0; i < tree->nodes_len; i++) {
         const cli_flame_node *node = &tree->nodes[i];
         const cli_frame_text *frame = &frame_of(tree, node)->text;
         bool is_shown = frame->file.len && !node->has_files && !node->has_lines;
         fprintf(to, "%" PRId64 ",", is_shown ? frame->line : 0);
     }
-    put_texts(to, "0],\n\"labels\":[", &tree->labels, 0);
-    fputs(",\n\"sets\":[", to);
-    for (size_t i = 0; i < tree->sets.len; i++)
-        fprintf(to, "%s[%.*s]", i ? "," : "", (int)tree->sets.texts[i].len,
-                tree->sets.texts[i].ptr);
-    fputs("]", to);
+    put_texts(to, "0],\n\"labels\":[", &tree->labels);
+    put_sets(to, &tree->sets);
 }
 
 /* The values above 0 and below of a type, or the set of each. */
@@ -310,6 +259,6 @@ void cli_flame_tree_put_values(FILE *to, const cli_flame_tree *tree, size_t side
 {
     bool is_now = side + 1 == tree->shown->sides;
     put_column(to, is_now ? ",\"self\":[" : ",\"before\":[", tree, side, type, false);
-    if (tree->sets.len > 1)
+    if (tree->sets.list_len > 1)
         put_column(to, is_now ? ",\"set\":[" : ",\"setBefore\":[", tree, side, type, true);
 }

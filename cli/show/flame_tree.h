@@ -21,15 +21,16 @@
 #ifndef CLI_SHOW_FLAME_TREE_H
 #define CLI_SHOW_FLAME_TREE_H
 
+#include "numbers.h"
 #include "show/shown.h"
 
 #include <stdio.h>
 
-/* Texts with numbers: see keep.h. */
+/* Distinct texts, or sets of numbers, in the order in which they were found. */
 typedef struct cli_flame_texts {
-    const cli_string *texts;
-    size_t len;
-    uint32_t *of; /* the number for each of what has a text */
+    cli_numbers numbers;
+    cli_string *list;
+    size_t list_len, list_cap;
 } cli_flame_texts;
 
 typedef struct cli_flame_node {
@@ -46,9 +47,8 @@ typedef struct cli_flame_tree {
     const cli_shown *shown;
     cli_flame_node *nodes; /* without the root */
     size_t nodes_len, nodes_cap;
-    cli_flame_end *ends;          /* of each stack, sorted by node and set */
-    cli_flame_texts files;        /* of each frame, then of a node without file */
-    cli_flame_texts labels, sets; /* of each distinct label, and of each set of them */
+    cli_flame_end *ends; /* of each stack, sorted by node and set */
+    cli_flame_texts labels, sets;
 } cli_flame_tree;
 
 /* Makes the tree of the stacks, which are sorted. */

@@ -45,9 +45,8 @@ static void put_profile(page *p, const cli_profile *profile)
     const char *comma = "";
     int64_t time = view->time_nanos, duration = view->duration_nanos;
     PUT("{\"file\":$,\"time\":$,\"duration\":$,\"samples\":$,\"isDelta\":$,\"comments\":[",
-        J(cli_string_of(profile->input.name)),
-        J(cli_string_of(time ? cli_instant_format(time, at) : "")),
-        J(cli_string_of(duration ? cli_span_format(duration, span) : "")), J(profile->samples.len),
+        J(profile->input.name), J(time ? cli_instant_format(time, at) : ""),
+        J(duration ? cli_span_format(duration, span) : ""), J(profile->samples.len),
         J((bool)profile->census.is_stamped));
     for (size_t i = 0; i < view->n_comment; i++) {
         cli_string comment = cli_profile_string(profile, view->comment[i]);
@@ -67,7 +66,7 @@ static void put_profile(page *p, const cli_profile *profile)
 static void put_note(void *cookie, const char *title, const char *text)
 {
     page *p = cookie;
-    PUT(p->has_note ? ",[$,$]" : "[$,$]", J(cli_string_of(title)), J(cli_string_of(text)));
+    PUT(p->has_note ? ",[$,$]" : "[$,$]", J(title), J(text));
     p->has_note = true;
 }
 
@@ -75,7 +74,7 @@ static void put_page(page *p, const cli_flame_tree *tree)
 {
     FILE *to = p->file.to;
     fwrite(flame_page_head, 1, sizeof flame_page_head, to);
-    PUT("{\"version\":$,\n\"profiles\":[", J(cli_string_of(pprofdelta_version())));
+    PUT("{\"version\":$,\n\"profiles\":[", J(pprofdelta_version()));
     for (size_t side = 0; side < p->shown->sides; side++) {
         fputs(side ? ",\n" : "", to);
         put_profile(p, &p->shown->profiles[side]);

@@ -11,52 +11,41 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "show/record_text.h"
 
 #include <inttypes.h>
 
 static const char header[] =
-    ",\n\"time_nanos\": <time_nanos>,\n"
-    "\"duration_nanos\": <duration_nanos>,\n"
-    "\"period_type\": {\"type\": <j:period_type.type>, \"unit\": <j:period_type.unit>},\n"
-    "\"period\": <period>,\n"
-    "\"default_sample_type\": <j:default_sample_type>,\n"
-    "\"drop_frames\": <j:drop_frames>,\n"
-    "\"keep_frames\": <j:keep_frames>,\n"
-    "\"doc_url\": <j:doc_url>,\n"
-    "\"comments\": [<[comment|, ><j:comment><]>],\n";
+    ",\n" CLI_RECORD_HEADER "\"comments\": [<[comment|, ><q:comment><]>],\n";
 
 /* What an OTLP request has and a pprof profile has not. */
 #define KEY_VALUES(message)                                                                        \
     "\"attributes\": [<[" message "attributes|, >"                                                 \
-    "{\"key\": <j:key>, \"value\": <v:value>, \"unit\": \"\"}<]>], "                               \
+    "{\"key\": <q:key>, \"value\": <v:value>, \"unit\": \"\"}<]>], "                               \
     "\"dropped_attributes\": <" message "dropped_attributes_count>"
 #define RESOURCE_VALUES KEY_VALUES("resource.")
 #define SCOPE_VALUES    KEY_VALUES("scope.")
 
 static const char request[] =
     "\"otlp\": {\"resources\": [<[resource_profiles|,>\n"
-    "{\"schema_url\": <j:schema_url>, " RESOURCE_VALUES ", \"scopes\": [<[scope_profiles|,>\n"
-    "{\"name\": <j:scope.name>, \"version\": <j:scope.version>, \"schema_url\": "
-    "<j:schema_url>, " SCOPE_VALUES ", \"profiles\": [<[profiles|,>\n"
-    "{\"sample_type\": {\"type\": <j:sample_type.type_strindex>, "
-    "\"unit\": <j:sample_type.unit_strindex>}, "
+    "{\"schema_url\": <q:schema_url>, " RESOURCE_VALUES ", \"scopes\": [<[scope_profiles|,>\n"
+    "{\"name\": <q:scope.name>, \"version\": <q:scope.version>, \"schema_url\": "
+    "<q:schema_url>, " SCOPE_VALUES ", \"profiles\": [<[profiles|,>\n"
+    "{\"sample_type\": <t:sample_type>, "
     "\"samples\": <n:samples>, \"time_nanos\": <time_unix_nano>, "
     "\"duration_nanos\": <duration_nano>, "
-    "\"period_type\": {\"type\": <j:period_type.type_strindex>, "
-    "\"unit\": <j:period_type.unit_strindex>}, "
+    "\"period_type\": <t:period_type>, "
     "\"period\": <period>, \"profile_id\": \"<h:profile_id>\", "
-    "\"original_payload_format\": <j:original_payload_format>, "
+    "\"original_payload_format\": <q:original_payload_format>, "
     "\"original_payload_bytes\": <n:original_payload>, "
     "\"attributes\": [<@attribute_indices|, >"
-    "{\"key\": <j:key_strindex>, \"value\": <v:value>, \"unit\": <j:unit_strindex>}<]>], "
+    "{\"key\": <q:key_strindex>, \"value\": <v:value>, \"unit\": <q:unit_strindex>}<]>], "
     "\"dropped_attributes\": <dropped_attributes_count>}"
     "<]>]}<]>]}<]>],\n";
 
 /* The first mapping is the main binary. */
 static const char mappings[] =
     "\"mappings\": [<?mapping|>\n<]><[mapping|,\n>"
-    "{\"file\": <j:filename>, \"build_id\": <j:build_id>, \"start\": \"<x:memory_start>\", "
+    "{\"file\": <q:filename>, \"build_id\": <q:build_id>, \"start\": \"<x:memory_start>\", "
     "\"limit\": \"<x:memory_limit>\", \"offset\": \"<x:file_offset>\"}<]>]";
 
 #define J        CLI_JSON
@@ -69,7 +58,7 @@ static void put_request(const cli_profile *profile)
         fputs("\"otlp\": null,\n", stdout);
         return;
     }
-    cli_record_put(profile, &profile->request->base, request);
+    cli_record_put(profile, &profile->request->base, CLI_TEXT_JSON, request);
     PUT("\"timestamps\": $, \"links\": $, \"other_attributes\": $},\n", J(facts->timestamps),
         J(facts->links), J(facts->other_attributes));
 }
@@ -79,13 +68,12 @@ static void put_profile(const cli_profile *profile)
     const Pd__View__Profile *view = profile->view;
     char time[48];
     PUT("{\n\"file\": $,\n\"format\": $,\n\"inflated_bytes\": $,\n\"is_delta\": $,\n\"time\": $",
-        J(cli_string_of(profile->input.name)), J(cli_string_of(profile->census.format)),
-        J(profile->census.inflated_len), J((bool)profile->census.is_stamped),
-        view->time_nanos ? J(cli_string_of(cli_instant_format(view->time_nanos, time)))
-                         : CLI_JSON_NULL);
-    cli_record_put(profile, &view->base, header);
+        J(profile->input.name), J(profile->census.format), J(profile->census.inflated_len),
+        J((bool)profile->census.is_stamped),
+        J(view->time_nanos ? cli_instant_format(view->time_nanos, time) : NULL));
+    cli_record_put(profile, &view->base, CLI_TEXT_JSON, header);
     put_request(profile);
-    cli_record_put(profile, &view->base, mappings);
+    cli_record_put(profile, &view->base, CLI_TEXT_JSON, mappings);
 }
 
 /* ---- what both have ----------------------------------------------------------------------- */
@@ -101,7 +89,7 @@ static void put_types(const cli_shown *shown)
     for (size_t i = 0; i < shown->types.len; i++) {
         fputs(i ? ", " : "", stdout);
         cli_record_put(cur, &cur->view->sample_type[shown->types.column[is_pair][i]]->base,
-                       "{\"type\": <j:type>, \"unit\": <j:unit>");
+                       CLI_TEXT_JSON, "{\"type\": <q:type>, \"unit\": <q:unit>");
         for (size_t side = 0; side < shown->sides; side++)
             PUT(totals[side + is_pair], J(cli_types_total(shown, side, i)));
         for (size_t side = 0; side < shown->sides; side++) {
@@ -124,8 +112,8 @@ static void put_filters(const cli_shown *shown)
     for (size_t i = 0; i < shown->filters->len; i++) {
         const cli_filter *filter = &shown->filters->list[i];
         fputs(i ? ", " : "", stdout);
-        PUT("{\"option\": $, \"value\": $, \"matched\": $",
-            J(cli_string_of(cli_filter_name(filter->kind))), J(cli_string_of(filter->text)),
+        PUT("{\"option\": $, \"value\": $, \"matched\": $", J(cli_filter_name(filter->kind)),
+            J(filter->text),
             J(shown->kept[0].matched[i] + (shown->sides > 1 ? shown->kept[1].matched[i] : 0)));
         for (size_t side = 0; side < shown->sides && filter->kind < CLI_FILTER_HIDE; side++) {
             size_t first = i * shown->profiles[side].view->n_sample_type;
@@ -176,15 +164,15 @@ static uint64_t put_sample(void *cookie, const cli_stack *stack, const cli_sampl
     const cli_frame *frame;
     const char *comma = "";
     fputs(l->has_some ? ",\n" : "\n", stdout);
-    cli_record_put(profile, &message->base, "{\"values\": [<,value>], \"stack\": [");
+    cli_record_put(profile, &message->base, CLI_TEXT_JSON, "{\"values\": [<,value>], \"stack\": [");
     for (cli_walk w = cli_walk_from_leaf(l->shown, stack); (frame = cli_walk_next(&w));) {
         fputs(comma, stdout);
         put_frame(profile, frame);
         comma = ", ";
     }
-    cli_record_put(profile, &message->base,
-                   "], \"labels\": [<[label|, >{\"key\": <j:key>, <?str|>\"str\": <j:str><]>"
-                   "<!str|>\"num\": <num>, \"unit\": <j:num_unit><]>}<]>]}");
+    cli_record_put(profile, &message->base, CLI_TEXT_JSON,
+                   "], \"labels\": [<[label|, >{\"key\": <q:key>, <?str|>\"str\": <q:str><]>"
+                   "<!str|>\"num\": <num>, \"unit\": <q:num_unit><]>}<]>]}");
     cli_sample_drop(message);
     l->has_some = true;
     return 0;

@@ -26,8 +26,8 @@ typedef struct aged {
 
 /* A stack. Its bytes in use are those of the profile: in a delta what was added to them. */
 typedef struct life {
-    cli_group group;
-    pprofdelta_sum alloc, young, later, inuse;
+    cli_rank rank; /* what was temporary, what was allocated, the first stack of the group */
+    pprofdelta_sum later, inuse;
     int64_t median; /* the oldest age, if is_longer */
     bool is_longer, has_ended;
 } life;
@@ -83,14 +83,13 @@ static life make_life(const lives *l, cli_group group)
     const cli_shown *shown = l->shown;
     size_t len;
     aged *ages = ages_of(l, group, &len);
-    life s = {.group = group,
-              .alloc = cli_group_sum(shown, group, 0, l->types[ALLOC]),
+    life s = {.rank = {.second = cli_group_sum(shown, group, 0, l->types[ALLOC]), .at = group.at},
               .inuse = cli_group_sum(shown, group, 0, l->types[INUSE]),
               .has_ended = len};
     for (size_t i = 0; i < len; i++)
-        cli_sum_add(ages[i].age ? &s.later : &s.young, ages[i].bytes);
+        cli_sum_add(ages[i].age ? &s.later : &s.rank.first, ages[i].bytes);
     double alive = cli_sum_double(s.inuse), passed = 0;
-    double all = cli_sum_double(s.young) + cli_sum_double(s.later) + (alive > 0 ? alive : 0);
+    double all = cli_sum_double(s.rank.first) + cli_sum_double(s.later) + (alive > 0 ? alive : 0);
     for (size_t i = 0; i < len && 2 * passed < all; i++) {
         passed += (double)ages[i].bytes;
         s.median = ages[i].age;
@@ -100,25 +99,16 @@ static life make_life(const lives *l, cli_group group)
     return s;
 }
 
-static int by_young(const void *a, const void *b)
-{
-    const life *x = a, *y = b;
-    int order = cli_sum_compare(y->young, x->young);
-    order = order ? order : cli_sum_compare(y->alloc, x->alloc);
-    order = order ? order : cli_sum_compare(y->later, x->later);
-    return order ? order : (x->group.at > y->group.at) - (x->group.at < y->group.at);
-}
-
 static void add_up(lives *l)
 {
     cli_shown *shown = l->shown;
     l->list = cli_keep(shown->len, sizeof *l->list);
     for (cli_group g = {0}; cli_group_next(shown, &g);) {
         life s = make_life(l, g);
-        if (s.has_ended || !cli_sum_is_zero(s.alloc) || !cli_sum_is_zero(s.inuse))
+        if (s.has_ended || !cli_sum_is_zero(s.rank.second) || !cli_sum_is_zero(s.inuse))
             l->list[l->len++] = s;
     }
-    qsort(l->list, l->len, sizeof *l->list, by_young);
+    qsort(l->list, l->len, sizeof *l->list, cli_by_rank);
 }
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -134,8 +124,9 @@ static void put_values(const life *s)
     char text[4][ROOM], share[CLI_SHARE_ROOM], median[ROOM] = "-";
     if (s->has_ended)
         snprintf(median, ROOM, "%s%" PRId64, s->is_longer ? ">" : "", s->median);
-    printf("%8s  %9s  %6s  %9s  %8s  %6s  ", cli_units_format(s->alloc, bytes, text[0]),
-           cli_units_format(s->young, bytes, text[1]), cli_share_format(s->young, s->alloc, share),
+    printf("%8s  %9s  %6s  %9s  %8s  %6s  ", cli_units_format(s->rank.second, bytes, text[0]),
+           cli_units_format(s->rank.first, bytes, text[1]),
+           cli_share_format(s->rank.first, s->rank.second, share),
            cli_units_format(s->later, bytes, text[2]), cli_units_format(s->inuse, bytes, text[3]),
            median);
 }
@@ -171,6 +162,6 @@ void cli_show_lifetimes(cli_shown *shown)
            ink.end);
     for (size_t i = 0; i < most && !cli_output_is_over(); i++) {
         put_values(&l.list[i]);
-        put_stack(shown, &shown->stacks[l.list[i].group.at]);
+        put_stack(shown, &shown->stacks[l.list[i].rank.at]);
     }
 }

@@ -25,9 +25,8 @@ enum { VALUE = 12, SHARE = 8, OWN = 2 * VALUE + 3 * SHARE, CALLS = VALUE + SHARE
 enum { CALLERS, CALLEES, WAYS };
 
 typedef struct function {
-    uint32_t name;
+    cli_rank rank; /* the flat value, the cumulative one, the number of the name */
     bool is_wanted;
-    pprofdelta_sum flat, cum;
     size_t seen;          /* the number of the last stack that has it */
     size_t calls_1[WAYS]; /* the first one, plus 1; 0: none */
 } function;
@@ -88,15 +87,15 @@ static uint64_t add_stack(void *cookie, const cli_stack *stack, const cli_sample
     const cli_frame *frame;
     uint64_t frames = 0;
     for (cli_walk w = cli_walk_from_leaf(p->shown, stack); (frame = cli_walk_next(&w)); frames++) {
-        uint32_t callee = f ? f->name : frame->name;
+        uint32_t callee = f ? (uint32_t)f->rank.at : frame->name;
         if (!f)
-            add_sum(&p->functions[callee].flat, value);
+            add_sum(&p->functions[callee].rank.first, value);
         f = &p->functions[frame->name];
         if (f->seen != number)
-            add_sum(&f->cum, value);
+            add_sum(&f->rank.second, value);
         f->seen = number;
-        add_call(p, (uint32_t[]){callee, f->name, CALLERS}, value, number);
-        add_call(p, (uint32_t[]){f->name, callee, CALLEES}, value, number);
+        add_call(p, (uint32_t[]){callee, frame->name, CALLERS}, value, number);
+        add_call(p, (uint32_t[]){frame->name, callee, CALLEES}, value, number);
     }
     return frames;
 }
@@ -106,7 +105,7 @@ static void add_up(peek *p)
     cli_shown *shown = p->shown;
     p->functions = cli_keep(shown->names_len, sizeof *p->functions);
     for (size_t i = 0; i < shown->names_len; i++) {
-        p->functions[i].name = (uint32_t)i;
+        p->functions[i].rank.at = i;
         for (size_t k = 0; k < shown->peeked->len; k++)
             p->functions[i].is_wanted |=
                 cli_pattern_matches(&shown->peeked->list[k].pattern, shown->names[i]);
@@ -125,14 +124,6 @@ static int by_function(const void *a, const void *b)
     return order ? order : (x->other > y->other) - (x->other < y->other);
 }
 
-static int by_flat(const void *a, const void *b)
-{
-    const function *x = a, *y = b;
-    int order = cli_sum_by_size(x->flat, y->flat);
-    order = order ? order : cli_sum_by_size(x->cum, y->cum);
-    return order ? order : (x->name > y->name) - (x->name < y->name);
-}
-
 /* Moves the functions to print to the front. Returns their number. */
 static size_t sort_functions(peek *p)
 {
@@ -143,11 +134,11 @@ static size_t sort_functions(peek *p)
         p->functions[p->calls[i - 1].of].calls_1[p->calls[i - 1].way] = i;
     for (size_t i = 0; i < p->shown->names_len; i++) {
         function f = p->functions[i];
-        if (f.is_wanted && !(cli_sum_is_zero(f.flat) && cli_sum_is_zero(f.cum)))
+        if (f.is_wanted && !(cli_sum_is_zero(f.rank.first) && cli_sum_is_zero(f.rank.second)))
             p->functions[len++] = f;
     }
     if (len)
-        qsort(p->functions, len, sizeof *p->functions, by_flat);
+        qsort(p->functions, len, sizeof *p->functions, cli_by_rank);
     return len;
 }
 
@@ -173,13 +164,13 @@ static void put_calls(const peek *p, const function *f, uint32_t way)
 {
     for (size_t i = f->calls_1[way]; i && i <= p->calls_len; i++) {
         const call *c = &p->calls[i - 1];
-        if (c->of != f->name || c->way != way)
+        if (c->of != f->rank.at || c->way != way)
             return;
         if (cli_sum_is_zero(c->value))
             continue;
         printf("%*s", OWN, "");
         put_value(p, c->value);
-        put_share(c->value, f->cum);
+        put_share(c->value, f->rank.second);
         fputs(" |   ", stdout);
         cli_string_put(stdout, p->shown->names[c->other], CLI_TEXT_SHOWN);
         putchar('\n');
@@ -189,13 +180,13 @@ static void put_calls(const peek *p, const function *f, uint32_t way)
 static void put_function(const peek *p, const function *f, pprofdelta_sum sum)
 {
     cli_ink ink = cli_screen_ink();
-    put_value(p, f->flat);
-    put_share(f->flat, p->total);
+    put_value(p, f->rank.first);
+    put_share(f->rank.first, p->total);
     put_share(sum, p->total);
-    put_value(p, f->cum);
-    put_share(f->cum, p->total);
+    put_value(p, f->rank.second);
+    put_share(f->rank.second, p->total);
     printf("%*s | %s", CALLS, "", ink.bold);
-    cli_string_put(stdout, p->shown->names[f->name], CLI_TEXT_SHOWN);
+    cli_string_put(stdout, p->shown->names[f->rank.at], CLI_TEXT_SHOWN);
     puts(ink.end);
 }
 
@@ -215,7 +206,7 @@ void cli_show_peek(cli_shown *shown)
                "cum", SHARE, "cum%", VALUE, "calls", SHARE, "calls%");
     for (size_t i = 0; i < len && !cli_output_is_over(); i++) {
         const function *f = &p.functions[i];
-        add_sum(&sum, f->flat);
+        add_sum(&sum, f->rank.first);
         puts(line);
         put_calls(&p, f, CALLERS);
         put_function(&p, f, sum);

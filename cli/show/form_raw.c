@@ -12,20 +12,11 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "show/record_text.h"
 
-static const char before[] = "time_nanos: <time_nanos>\n"
-                             "duration_nanos: <duration_nanos>\n"
-                             "period_type: <q:period_type.type> <q:period_type.unit>\n"
-                             "period: <period>\n"
-                             "default_sample_type: <q:default_sample_type>\n"
-                             "drop_frames: <q:drop_frames>\n"
-                             "keep_frames: <q:keep_frames>\n"
-                             "doc_url: <q:doc_url>\n"
-                             "<[comment|>comment: <q:comment>\n<]>"
-                             "sample types:\n"
-                             "<[sample_type|>  <q:type> <q:unit>\n<]>"
-                             "samples:\n";
+static const char before[] = CLI_RECORD_HEADER "<[comment|>comment: <q:comment>\n<]>"
+                                               "sample types:\n"
+                                               "<[sample_type|>  <q:type> <q:unit>\n<]>"
+                                               "samples:\n";
 static const char sample[] =
     " <*value>:<*location_id>\n"
     "<[label|>    label <q:key> = <?str|><q:str>\n<]><!str|><num> <q:num_unit>\n<]><]>";
@@ -56,10 +47,10 @@ static const char request[] =
     "<[resource.entity_refs|>  entity <q:type>\n<]>"
     "<[scope_profiles|>scope: <q:scope.name> <q:scope.version> <q:schema_url>\n" SCOPE_VALUES
     "<[profiles|>profile:\n"
-    "  sample_type: <q:sample_type.type_strindex> <q:sample_type.unit_strindex>\n"
+    "  sample_type: <t:sample_type>\n"
     "  time_unix_nano: <time_unix_nano>\n"
     "  duration_nano: <duration_nano>\n"
-    "  period_type: <q:period_type.type_strindex> <q:period_type.unit_strindex>\n"
+    "  period_type: <t:period_type>\n"
     "  period: <period>\n"
     "  profile_id: <h:profile_id>\n"
     "<?attribute_indices|> " ATTRIBUTES "\n<]>"
@@ -131,7 +122,7 @@ static uint64_t put_sample(void *profile, const cli_stack *stack, const cli_samp
 {
     Pd__View__Sample *message = cli_sample_unpack(one);
     (void)stack;
-    cli_record_put(profile, &message->base, sample);
+    cli_record_put(profile, &message->base, CLI_TEXT_QUOTED, sample);
     cli_sample_drop(message);
     return 0;
 }
@@ -141,11 +132,11 @@ void cli_show_raw(cli_shown *shown)
     const cli_profile *profile = shown->profiles;
     cli_progress_end_for_text();
     if (profile->request) {
-        cli_record_put(profile, &profile->request->base, request);
+        cli_record_put(profile, &profile->request->base, CLI_TEXT_QUOTED, request);
         return;
     }
-    cli_record_put(profile, &profile->view->base, before);
+    cli_record_put(profile, &profile->view->base, CLI_TEXT_QUOTED, before);
     cli_shown_each(shown, 0, put_sample, (void *)profile);
-    cli_record_put(profile, &profile->view->base, after);
+    cli_record_put(profile, &profile->view->base, CLI_TEXT_QUOTED, after);
     cli_notes_print(shown);
 }

@@ -27,17 +27,9 @@
 
 /* One stack to print. */
 typedef struct entry {
+    cli_rank rank; /* first: the weight */
     cli_group group;
-    pprofdelta_sum weight; /* by which it is sorted */
 } entry;
-
-/* By size; equal ones in the order of their names. */
-static int by_weight(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-    int order = cli_sum_by_size(x->weight, y->weight);
-    return order ? order : (x->group.at > y->group.at) - (x->group.at < y->group.at);
-}
 
 /* Returns the stacks to print, without those of weight 0, and sets their number. */
 static entry *add_up(const cli_shown *shown, size_t *len)
@@ -45,13 +37,13 @@ static entry *add_up(const cli_shown *shown, size_t *len)
     entry *entries = cli_keep(shown->len, sizeof *entries);
     *len = 0;
     for (cli_group g = {0}; cli_group_next(shown, &g);) {
-        entry e = {g, cli_group_sum(shown, g, 0, shown->chosen)};
+        pprofdelta_sum weight = cli_group_sum(shown, g, 0, shown->chosen);
         if (shown->sides > 1)
-            e.weight = cli_sum_minus(cli_group_sum(shown, g, 1, shown->chosen), e.weight);
-        if (!cli_sum_is_zero(e.weight))
-            entries[(*len)++] = e;
+            weight = cli_sum_minus(cli_group_sum(shown, g, 1, shown->chosen), weight);
+        if (!cli_sum_is_zero(weight))
+            entries[(*len)++] = (entry){{.first = weight, .at = g.at}, g};
     }
-    qsort(entries, *len, sizeof *entries, by_weight);
+    qsort(entries, *len, sizeof *entries, cli_by_rank);
     return entries;
 }
 
@@ -82,14 +74,14 @@ static void put_values(const cli_shown *shown, const entry *e, const cli_ink *in
         printf("%s%s", cli_units_format(sum, unit, text), side ? "  " : " -> ");
     }
     if (shown->sides > 1) {
-        printf("%s%s%s", cli_screen_change_ink(ink, e->weight),
-               cli_units_format_change(e->weight, unit, text), ink->end);
+        printf("%s%s%s", cli_screen_change_ink(ink, e->rank.first),
+               cli_units_format_change(e->rank.first, unit, text), ink->end);
         return;
     }
     pprofdelta_sum total = cli_types_total(shown, 0, shown->chosen);
-    printf("%s%s%s", ink->bold, cli_units_format(e->weight, unit, text), ink->end);
+    printf("%s%s%s", ink->bold, cli_units_format(e->rank.first, unit, text), ink->end);
     if (!cli_sum_is_zero(total))
-        printf("  %s", cli_share_format(e->weight, total, text));
+        printf("  %s", cli_share_format(e->rank.first, total, text));
     put_others(shown, e);
 }
 

@@ -40,9 +40,8 @@ enum { CHANGE = CLI_SIDES, VALUES };
 /* One function. The sums are the flat ones of each type, and the cumulative one of the type that the
  * rows are sorted by. */
 typedef struct row {
-    size_t name;
+    cli_rank rank; /* at: the number of the name */
     pprofdelta_sum *sums[VALUES];
-    pprofdelta_sum first, second; /* what the rows are sorted by */
 } row;
 
 typedef struct column {
@@ -110,14 +109,6 @@ static uint64_t add_stack(void *cookie, const cli_stack *stack, const cli_sample
     return frames;
 }
 
-static int by_sums(const void *a, const void *b)
-{
-    const row *x = a, *y = b;
-    int order = cli_sum_by_size(x->first, y->first);
-    order = order ? order : cli_sum_by_size(x->second, y->second);
-    return order ? order : (x->name > y->name) - (x->name < y->name);
-}
-
 /* Sets what the row is sorted by. Returns whether it has a value that is printed. */
 static bool finish_row(const cli_shown *shown, row *r)
 {
@@ -129,8 +120,8 @@ static bool finish_row(const cli_shown *shown, row *r)
     for (size_t i = 0; i <= cum; i++)
         if (i == shown->chosen || i == cum || !(is_change || shown->only_chosen))
             has_value |= !cli_sum_is_zero(sums[i]);
-    r->first = sums[shown->is_by_cum ? cum : shown->chosen];
-    r->second = sums[shown->is_by_cum ? shown->chosen : cum];
+    r->rank.first = sums[shown->is_by_cum ? cum : shown->chosen];
+    r->rank.second = sums[shown->is_by_cum ? shown->chosen : cum];
     return has_value;
 }
 
@@ -147,7 +138,7 @@ static void add_up(table *t)
     pprofdelta_sum *all = cli_keep(names * values * sums, sizeof *all);
     t->rows = cli_keep(names, sizeof *t->rows);
     for (size_t i = 0; i < names; i++) {
-        t->rows[i].name = i;
+        t->rows[i].rank.at = i;
         for (size_t k = 0; k < values; k++)
             t->rows[i].sums[k] = all + (i * values + k) * sums;
     }
@@ -155,7 +146,7 @@ static void add_up(table *t)
     for (size_t i = 0; i < names; i++)
         if (finish_row(shown, &t->rows[i]))
             t->rows[t->len++] = t->rows[i];
-    qsort(t->rows, t->len, sizeof *t->rows, by_sums);
+    qsort(t->rows, t->len, sizeof *t->rows, cli_by_rank);
     t->most = t->len < shown->most ? t->len : shown->most;
 }
 
@@ -297,7 +288,7 @@ static void put_table(table *t)
             cli_screen_put_right(cli_string_of(text), c->width);
             printf("%s%*s", *begin ? ink.end : "", GAP, "");
         }
-        cli_string_put_cut(stdout, t->shown->names[r->name], name_width);
+        cli_string_put_cut(stdout, t->shown->names[r->rank.at], name_width);
         putchar('\n');
     }
     if (t->dropped)

@@ -1,7 +1,5 @@
-/* One frame of a stack as text: see frame.h. */
-#include "show/frame.h"
-
-#include "language.h"
+/* One frame of a stack as text: see shown.h. */
+#include "show/shown.h"
 
 #include <inttypes.h>
 #include <string.h>

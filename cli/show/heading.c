@@ -11,7 +11,6 @@
 #include "instant.h"
 #include "keep.h"
 #include "message.h"
-#include "show/record_text.h"
 #include "show/screen.h"
 
 #include <inttypes.h>
@@ -43,31 +42,24 @@ static void put_binary(const cli_profile *profile, const char *title)
     putchar('\n');
 }
 
-enum { COMMENT_MAX = 1024 };
-
-/* A comment as it is shown: in a stamp of pprofdelta the times are readable. Returns the comment
- * itself, or one in buf. */
-static cli_string readable_comment(cli_string comment, char buf[COMMENT_MAX])
+/* A comment as it is shown: in a stamp of pprofdelta the times are readable. */
+static cli_string readable_comment(cli_string comment)
 {
-    enum { MOST = COMMENT_MAX / 4 }; /* every stamp is shorter */
     static const char *const times[] = {" from=", " to="};
-    char text[MOST + 1] = "", *rest = text, *end, time[48];
-    size_t len = 0;
-    if (!cli_string_begins(comment, "pprofdelta: ") || comment.len > MOST ||
-        memchr(comment.ptr, '\0', comment.len))
+    const char *made = "", *rest = cli_keep_string(comment).ptr;
+    char *end, time[48];
+    if (!cli_string_begins(comment, "pprofdelta: ") || strlen(rest) != comment.len)
         return comment;
-    memcpy(text, comment.ptr, comment.len);
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
-        char *at = strstr(rest, times[i]);
+        const char *at = strstr(rest, times[i]);
         int64_t nanos = at ? strtoll(at + strlen(times[i]), &end, 10) : 0;
         if (!nanos || (*end && *end != ' '))
             continue;
-        len += (size_t)sprintf(buf + len, "%.*s%s%s", (int)(at - rest), rest, times[i],
-                               cli_instant_format(nanos, time));
+        made = cli_keep_print("%s%.*s%s%s", made, (int)(at - rest), rest, times[i],
+                              cli_instant_format(nanos, time));
         rest = end;
     }
-    len += (size_t)sprintf(buf + len, "%s", rest);
-    return (cli_string){buf, len};
+    return cli_string_of(cli_keep_print("%s%s", made, rest));
 }
 
 /* ---- resident memory ---------------------------------------------------------------------- */
@@ -79,22 +71,10 @@ static cli_string readable_comment(cli_string comment, char buf[COMMENT_MAX])
  *               36.8MiB  56.4%  [live heap]
  *               21.0MiB  32.2%  [anonymous mappings]
  */
-typedef struct part {
-    size_t name; /* the number of the name */
-    pprofdelta_sum bytes;
-} part;
-
-static int by_bytes(const void *a, const void *b)
-{
-    const part *x = a, *y = b;
-    int order = cli_sum_compare(y->bytes, x->bytes);
-    return order ? order : (x->name > y->name) - (x->name < y->name);
-}
-
 typedef struct resident {
     cli_shown *shown;
     size_t column;
-    part *parts;
+    cli_rank *parts; /* at: the number of the name */
 } resident;
 
 static uint64_t add_part(void *cookie, const cli_stack *stack, const cli_sample *sample)
@@ -102,7 +82,7 @@ static uint64_t add_part(void *cookie, const cli_stack *stack, const cli_sample 
     resident *r = cookie;
     const cli_frame *leaf = cli_stack_leaf(r->shown, stack);
     if (leaf)
-        cli_sum_add(&r->parts[leaf->name].bytes, sample->values[r->column]);
+        cli_sum_add(&r->parts[leaf->name].first, sample->values[r->column]);
     return 0;
 }
 
@@ -116,23 +96,23 @@ static void put_resident(cli_shown *shown)
     pprofdelta_sum total = type < 0 ? (pprofdelta_sum){0} : profile->samples.totals[type];
     if (cli_sum_is_zero(total))
         return;
-    part *parts = cli_keep(shown->names_len, sizeof *parts);
+    cli_rank *parts = cli_keep(shown->names_len, sizeof *parts);
     for (size_t i = 0; i < shown->names_len; i++)
-        parts[i].name = i;
+        parts[i].at = i;
     resident r = {shown, (size_t)type, parts};
     cli_shown_each(shown, 0, add_part, &r);
-    qsort(parts, shown->names_len, sizeof *parts, by_bytes);
+    qsort(parts, shown->names_len, sizeof *parts, cli_by_rank);
     cli_string unit = cli_profile_unit(profile, (size_t)type);
     char text[48], share[CLI_SHARE_ROOM];
     printf("resident  %s\n", cli_units_format(total, unit, text));
-    for (size_t i = 0; i < shown->names_len && !cli_sum_is_zero(parts[i].bytes); i++) {
+    for (size_t i = 0; i < shown->names_len && !cli_sum_is_zero(parts[i].first); i++) {
         if (i == MOST) {
             puts("          and more: --type rss_space");
             break;
         }
-        printf("          %8s  %6s  ", cli_units_format(parts[i].bytes, unit, text),
-               cli_share_format(parts[i].bytes, total, share));
-        cli_string_put(stdout, shown->names[parts[i].name], CLI_TEXT_SHOWN);
+        printf("          %8s  %6s  ", cli_units_format(parts[i].first, unit, text),
+               cli_share_format(parts[i].first, total, share));
+        cli_string_put(stdout, shown->names[parts[i].at], CLI_TEXT_SHOWN);
         putchar('\n');
     }
 }
@@ -183,15 +163,16 @@ static void put_totals(const cli_shown *shown)
 static void put_request(const cli_profile *profile)
 {
     static const char resource[] =
-        "resource  <[resource.attributes|, ><s:key>=<v:value><]>"
+        "resource  <[resource.attributes|, ><q:key>=<v:value><]>"
         "<!resource.attributes|>(no attributes)<]>\n"
-        "<[scope_profiles|><?scope.name|>scope     <s:scope.name> <s:scope.version>\n<]><]>";
+        "<[scope_profiles|><?scope.name|>scope     <q:scope.name> <q:scope.version>\n<]><]>";
     const pprofdelta_census *facts = &profile->census;
     if (!profile->request)
         return;
     size_t len = profile->request->n_resource_profiles;
     if (len)
-        cli_record_put(profile, &profile->request->resource_profiles[0]->base, resource);
+        cli_record_put(profile, &profile->request->resource_profiles[0]->base, CLI_TEXT_SHOWN,
+                       resource);
     printf("profiles  %" PRIu64 " of %zu resource%s, with %" PRIu64
            " attributes of their own and %" PRIu64 " original payloads: --raw\n",
            facts->profiles, len, len == 1 ? "" : "s", facts->other_attributes, facts->payloads);
@@ -200,7 +181,7 @@ static void put_request(const cli_profile *profile)
 static void put_one(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
-    char text[48], comment[COMMENT_MAX];
+    char text[48];
     put_input(profile, "file");
     put_request(profile);
     put_binary(profile, "binary");
@@ -211,7 +192,7 @@ static void put_one(const cli_profile *profile)
     for (size_t i = 0; i < view->n_comment; i++) {
         cli_string whole = cli_profile_string(profile, view->comment[i]);
         fputs("comment   ", stdout);
-        cli_string_put(stdout, readable_comment(whole, comment), CLI_TEXT_SHOWN);
+        cli_string_put(stdout, readable_comment(whole), CLI_TEXT_SHOWN);
         putchar('\n');
     }
 }

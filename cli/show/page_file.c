@@ -18,8 +18,7 @@ int cli_page_open(cli_page *page, const char *path, const char *option)
 {
     *page = (cli_page){.output = {.fd = -1, .is_page = true}};
     if (!strcmp(path, "-") && isatty(STDOUT_FILENO))
-        return cli_usage("(stdout): is a terminal, and the page is for a browser: %s OUT.html",
-                         option);
+        cli_usage("(stdout): is a terminal, and the page is for a browser: %s OUT.html", option);
     int code = cli_output_prepare(&page->output, path);
     if (code)
         return code;

@@ -1,5 +1,5 @@
-/* Prints messages by a format: see record_text.h. */
-#include "show/record_text.h"
+/* Prints messages by a format: see shown.h. */
+#include "show/shown.h"
 
 #include "output_file.h"
 
@@ -36,6 +36,8 @@ static void put_hex(ProtobufCBinaryData bytes)
         printf("%02x", bytes.data[i]);
 }
 
+static cli_text_form form; /* of the strings of the record that is printed */
+
 /* ---- slots ----------------------------------------------------------------------------------- */
 
 /* A field of a message: where its value is, or NULL if the message within is not there. */
@@ -48,13 +50,15 @@ typedef struct field {
 /* A part of the format, between "<" and ">". */
 typedef struct slot {
     char kind; /* a letter or sign of the list in the header; 0: a number */
+    bool is_line;
     char name[64], between[4];
 } slot;
 
 /* Reads the slot behind "<". Returns what follows ">". */
 static const char *read_slot(const char *text, slot *s)
 {
-    *s = (slot){.kind = '\0'};
+    *s = (slot){.is_line = *text == '='};
+    text += s->is_line;
     if (strchr("*,[@?!]", *text))
         s->kind = *text++;
     else if (text[1] == ':')
@@ -181,11 +185,23 @@ static cli_string string_at(const cli_profile *profile, const ProtobufCMessage *
                     : dictionary_string(profile, (int32_t)number_at(f));
 }
 
+static void put_type(const cli_profile *profile, const ProtobufCMessage *message, const char *name)
+{
+    bool is_pprof = !strcmp(message->descriptor->package_name, "pd.view");
+    char type[sizeof((slot *)NULL)->name + 16], unit[sizeof type];
+    snprintf(type, sizeof type, "%s.type%s", name, is_pprof ? "" : "_strindex");
+    snprintf(unit, sizeof unit, "%s.unit%s", name, is_pprof ? "" : "_strindex");
+    fputs(form == CLI_TEXT_JSON ? "{\"type\": " : "", stdout);
+    cli_string_put(stdout, string_at(profile, message, find_field(message, type)), form);
+    fputs(form == CLI_TEXT_JSON ? ", \"unit\": " : " ", stdout);
+    cli_string_put(stdout, string_at(profile, message, find_field(message, unit)), form);
+    fputs(form == CLI_TEXT_JSON ? "}" : "", stdout);
+}
+
 static void put_function(const cli_profile *profile, uint64_t id)
 {
     const Pd__View__Function *function = cli_profile_function(profile, id);
-    cli_string_put(stdout, cli_profile_string(profile, function ? function->name : 0),
-                   CLI_TEXT_QUOTED);
+    cli_string_put(stdout, cli_profile_string(profile, function ? function->name : 0), form);
 }
 
 static const char *put_record(const cli_profile *profile, const ProtobufCMessage *message,
@@ -217,11 +233,13 @@ static void put_slot(const cli_profile *profile, const ProtobufCMessage *message
     field f = find_field(message, s->name);
     if (f.at && f.row->label == PROTOBUF_C_LABEL_REPEATED && !strchr("*,n", s->kind))
         f = element_of(f, index);
-    if (s->kind == 's' || s->kind == 'q' || s->kind == 'j')
+    if (s->is_line)
+        printf(form == CLI_TEXT_JSON ? "\"%s\": " : "%s: ", s->name);
+    if (s->kind == 'q' || s->kind == 'j')
         cli_string_put(stdout, string_at(profile, message, f),
-                       s->kind == 's'   ? CLI_TEXT_SHOWN
-                       : s->kind == 'q' ? CLI_TEXT_QUOTED
-                                        : CLI_TEXT_JSON);
+                       s->kind == 'q' ? form : CLI_TEXT_JSON);
+    else if (s->kind == 't')
+        put_type(profile, message, s->name);
     else if (s->kind == 'x')
         printf("0x%" PRIx64, (uint64_t)number_at(f));
     else if (s->kind == 'f')
@@ -238,6 +256,8 @@ static void put_slot(const cli_profile *profile, const ProtobufCMessage *message
         put_numbers(f, s->kind);
     else
         put_number(f);
+    if (s->is_line)
+        fputs(form == CLI_TEXT_JSON ? ",\n" : "\n", stdout);
 }
 
 /* Skips a part of the format up to its "<]>". Returns what follows that. */
@@ -300,7 +320,9 @@ static const char *put_record(const cli_profile *profile, const ProtobufCMessage
     }
 }
 
-void cli_record_put(const cli_profile *profile, const ProtobufCMessage *message, const char *format)
+void cli_record_put(const cli_profile *profile, const ProtobufCMessage *message,
+                    cli_text_form of_strings, const char *format)
 {
+    form = of_strings;
     put_record(profile, message, 0, format);
 }

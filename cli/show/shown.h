@@ -29,9 +29,155 @@
 #ifndef CLI_SHOW_SHOWN_H
 #define CLI_SHOW_SHOWN_H
 
-#include "show/filters.h"
-#include "show/frame.h"
+#include "arguments.h"
+#include "names.h"
 #include "units.h"
+#include "view.h"
+
+#include <regex.h>
+
+/* ---- one frame (frame.c) ---- */
+
+/* One frame of a stack as text: the name of its function, and where it lies.
+ *
+ * A location with lines has one frame for each line, so inlined calls are frames too. A location
+ * without lines has one frame, which is named by its address in its mapping: "libc.so.6+0x27a10",
+ * or "[anon]@0x7f0000000100" if the mapping is not a file. */
+
+typedef struct cli_frame_text {
+    cli_string name;
+    cli_string file;   /* of the source; empty: not known */
+    int64_t line;      /* 0: not known */
+    cli_string module; /* the file of the mapping; empty: not known */
+    bool is_nameless;  /* the frame has no function: its name was made from an address */
+    bool is_foreign;   /* not of C, C++, Rust or Go: see names.h */
+} cli_frame_text;
+
+/* The frame of a line of the location, or of the location if line is NULL. The strings are those of
+ * the profile, but a made name is in made. */
+enum { CLI_FRAME_MADE = 96 };
+cli_frame_text cli_frame_of(const cli_profile *profile, const Pd__View__Location *location,
+                            const Pd__View__Line *line, char made[CLI_FRAME_MADE]);
+
+/* The name as it is shown: short (names.h) unless the frame is foreign. It may be in `to`. */
+cli_string cli_frame_short_name(const cli_frame_text *frame, char to[CLI_SHORT_NAME_MAX]);
+
+/* Orders by file, then by line. Returns a negative number, 0, or a positive number. */
+int cli_frame_compare_places(const cli_frame_text *a, const cli_frame_text *b);
+
+/* Makes *place that of both: what differs is left out. */
+void cli_frame_join_places(cli_frame_text *place, const cli_frame_text *other);
+
+/* Prints a stack, one line for each frame:
+ *
+ *         parse  src/parse.c:120
+ *         0x4f2  [libx.so]
+ *
+ * Names are short. Nothing is cut. indent stands in front of each line. */
+void cli_frames_put(const cli_frame_text *frames, size_t len, const char *indent);
+
+/* ---- filters (filters.c) ---- */
+
+/* What the user asks `show` to keep, to drop and to hide:
+ *
+ *     --focus RE    keep the samples of which a frame matches
+ *     --ignore RE   drop the samples of which a frame matches
+ *     --tag T       keep the samples that have a label: KEY, KEY=VALUE, KEY=RE, KEY=MIN:MAX
+ *     --hide RE     take the frames that match out of their stacks; the values stay
+ *     --allocator RE   the frames that match are those of an allocator (wrappers.h); the values stay
+ *
+ * A frame matches if its name as it is shown matches, its source file or the file of its mapping.
+ * Of several options, each must keep a sample. */
+
+typedef enum cli_filter_kind {
+    CLI_FILTER_FOCUS,
+    CLI_FILTER_IGNORE,
+    CLI_FILTER_TAG,
+    CLI_FILTER_HIDE, /* this and the next keep every sample */
+    CLI_FILTER_ALLOCATOR
+} cli_filter_kind;
+
+typedef struct cli_filter {
+    cli_filter_kind kind;
+    const char *text; /* as it was given */
+    regex_t pattern;  /* of all but TAG, and of a TAG's value if it is one */
+    bool has_pattern;
+    cli_string key;    /* of TAG */
+    const char *value; /* of TAG; NULL: any */
+    bool is_range;     /* of TAG: the value is MIN:MAX */
+    int64_t least, most;
+} cli_filter;
+
+enum { CLI_FILTERS_MAX = 64 };
+
+typedef struct cli_filters {
+    cli_filter *list; /* kept (keep.h), as are the patterns */
+    size_t len;
+    bool shows_wrappers; /* --all-frames */
+} cli_filters;
+
+/* For cli_option.take: adds a filter, whose kind is option.what, to a cli_filters. text is borrowed. */
+void cli_filters_take(const cli_option *option, const char *text, void *list);
+
+/* "focus", "ignore", "tag", "hide" or "allocator". */
+const char *cli_filter_name(cli_filter_kind kind);
+
+/* The filters of one kind: bit i is that of list[i]. */
+uint64_t cli_filters_of(const cli_filters *filters, cli_filter_kind kind);
+
+/* Whether it matches the string as it is shown (CLI_TEXT_SHOWN). Of a string longer
+ * than 32 KiB, only the beginning takes part. */
+bool cli_pattern_matches(const regex_t *pattern, cli_string string);
+
+/* The filters that match a text, as bits, and those that match a frame but for its short name. TAG matches
+ * none. */
+uint64_t cli_filters_match(const cli_filters *filters, cli_string text);
+uint64_t cli_filters_match_frame(const cli_filters *filters, const cli_frame_text *frame);
+
+/* Whether a TAG keeps the sample. */
+bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profile,
+                             const cli_sample *sample);
+
+/* ---- records (record_text.c) ---- */
+
+/* Prints messages of pprof and of OTLP by a format that names their fields. --raw, --json and the heading all go
+ * over the same fields: protobuf-c's descriptors say where a field is and what type it has, and the form says
+ * how it is written.
+ *
+ *     "<id>"            a number
+ *     "<x:address>"     a number as 0x1f
+ *     "<q:filename>"    a string in the form: bytes, or the string that an index leads to
+ *     "<j:string_value>" a string in JSON, whatever the form
+ *     "<t:period_type>" a value type: its type and its unit
+ *     "<f:function_id>" the name of the function with that id
+ *     "<h:trace_id>"    bytes in hexadecimal
+ *     "<v:value>"       a value of OTLP as JSON; "<.>" is the message itself, which is one
+ *     "<d:value>"       a double as JSON
+ *     "<n:payload>"     the number of bytes, or of the elements of a repeated field
+ *     "<*values>"       the numbers of a repeated field, with a space before each
+ *     "<,values>"       the same with commas between them
+ *     "<#>"             the index of the record in its list
+ *     "<=q:doc_url>"    a whole line, with the name of the field: doc_url: "", or "doc_url": "", in JSON
+ *     "<q:scope.name>"  a field of a message in this one; a message that is not there has zeros
+ *
+ * and of parts that end with "<]>":
+ *
+ *     "<[lines|, >...<]>"    each message of a repeated field, with ", " between them; of a field of
+ *                            strings, "<[comment|, ><q:comment><]>", each string
+ *     "<@indices|, >...<]>"  the same for the attributes of OTLP that the indices lead to
+ *     "<?a,b|>...<]>"        if one of the fields is not 0 and not empty
+ *     "<!a|>...<]>"          if none is */
+
+/* Prints one message. profile has the strings. Lists end early if nobody reads stdout. */
+void cli_record_put(const cli_profile *profile, const ProtobufCMessage *message, cli_text_form form,
+                    const char *format);
+
+/* What --raw and --json begin with. */
+#define CLI_RECORD_HEADER                                                                          \
+    "<=time_nanos><=duration_nanos><=t:period_type><=period><=q:default_sample_type>"              \
+    "<=q:drop_frames><=q:keep_frames><=q:doc_url>"
+
+/* ---- the model (shown.c) ---- */
 
 enum { CLI_SIDES = 2 };
 

@@ -30,37 +30,36 @@ typedef struct show_options {
     cli_symbolizing names;
 } show_options;
 
-static int set_form(show_options *options, show_form form)
+static void set_form(show_options *options, show_form form)
 {
     if (options->form && options->form != form)
-        return cli_usage("--stacks, --peek, --lifetimes, --flame, --folded, --raw and --json "
-                         "exclude each other");
+        cli_usage("--stacks, --peek, --lifetimes, --flame, --folded, --raw and --json "
+                  "exclude each other");
     options->form = form;
-    return CLI_DONE;
 }
 
-static int take_form(const cli_option *option, const char *value, void *options)
+static void take_form(const cli_option *option, const char *value, void *options)
 {
     (void)value;
-    return set_form(options, (show_form)option->what);
+    set_form(options, (show_form)option->what);
 }
 
-static int take_page(const cli_option *option, const char *value, void *options)
+static void take_page(const cli_option *option, const char *value, void *options)
 {
     show_options *o = options;
-    int code = cli_take_name(option, value, &o->shown.page);
-    return code ? code : set_form(o, FLAME);
+    cli_take_name(option, value, &o->shown.page);
+    set_form(o, FLAME);
 }
 
-static int take_peek(const cli_option *option, const char *value, void *options)
+static void take_peek(const cli_option *option, const char *value, void *options)
 {
     show_options *o = options;
-    int code = cli_filters_take(option, value, &o->peeked);
-    return code ? code : set_form(o, PEEK);
+    cli_filters_take(option, value, &o->peeked);
+    set_form(o, PEEK);
 }
 
 /* --top, --top=N, or --top N if the next argument is a number; the same for --stacks. */
-static int take_number(const cli_option *option, const char *value, void *options)
+static void take_number(const cli_option *option, const char *value, void *options)
 {
     show_options *o = options;
     size_t *number = option->what == STACKS ? &o->stacks : &o->top;
@@ -69,8 +68,10 @@ static int take_number(const cli_option *option, const char *value, void *option
     optind += is_next;
     value = is_next ? next : value;
     *number = DEFAULT_TOP;
-    int code = value ? cli_take_rows(option, value, number) : CLI_DONE;
-    return code || option->what != STACKS ? code : set_form(o, STACKS);
+    if (value)
+        cli_take_rows(option, value, number);
+    if (option->what == STACKS)
+        set_form(o, STACKS);
 }
 
 static const cli_option table[] = {
@@ -131,32 +132,31 @@ static bool is_whole(const show_options *options)
     return options->form == RAW || options->form == JSON;
 }
 
-static int check_options(const show_options *options)
+static void check_options(const show_options *options)
 {
     const char *const *files = options->arguments.operands;
     size_t len = options->arguments.operands_len;
     if (options->form == LIFETIMES && len > 1)
-        return cli_usage("--lifetimes shows one profile: pprofdelta sum FILE... | pprofdelta show "
-                         "--lifetimes -");
+        cli_usage("--lifetimes shows one profile: pprofdelta sum FILE... | pprofdelta show "
+                  "--lifetimes -");
     if (len > CLI_SIDES)
-        return cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
-                         files[CLI_SIDES]);
+        cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
+                  files[CLI_SIDES]);
     if (options->type && options->form == LIFETIMES)
-        return cli_usage("--type is not for --lifetimes, which shows what ended by its age");
+        cli_usage("--type is not for --lifetimes, which shows what ended by its age");
     if ((options->shown.is_by_cum || (options->top && options->form != LIFETIMES)) && options->form)
-        return cli_usage(
-            "%s is for the table, not for --stacks, --peek, --flame, --folded, --raw or "
-            "--json",
-            options->shown.is_by_cum ? "--cum" : "--top");
+        cli_usage("%s is for the table, not for --stacks, --peek, --flame, --folded, --raw or "
+                  "--json",
+                  options->shown.is_by_cum ? "--cum" : "--top");
     if (options->form == RAW && cli_filters_of(&options->filters, CLI_FILTER_HIDE))
-        return cli_usage("--hide is not for --raw, which shows records as they are");
+        cli_usage("--hide is not for --raw, which shows records as they are");
     if ((is_whole(options) || options->form == PEEK) &&
         cli_filters_of(&options->filters, CLI_FILTER_ALLOCATOR))
-        return cli_usage("--allocator is not for --raw, --json and --peek, which show the frames "
-                         "of allocators");
+        cli_usage("--allocator is not for --raw, --json and --peek, which show the frames "
+                  "of allocators");
     if (options->type && is_whole(options))
-        return cli_usage("--type is not for --raw and --json, which show every type");
-    return cli_check_files(files, len, false);
+        cli_usage("--type is not for --raw and --json, which show every type");
+    cli_check_files(files, len, false);
 }
 
 /* The forms that show every type take the default one for what the filters kept, if there is any. */
@@ -209,8 +209,8 @@ int cli_show(int argc, char **argv)
     cli_shown *shown = &options.shown;
     options.arguments = (cli_arguments){.argc = argc, .argv = argv};
     options.max_memory = default_limit();
-    cli_must(cli_command_read(&command, &options.arguments, &options));
-    cli_must(check_options(&options));
+    cli_command_read(&command, &options.arguments, &options);
+    check_options(&options);
     shown->sides = options.arguments.operands_len;
     shown->profiles = profiles;
     shown->filters = &options.filters;

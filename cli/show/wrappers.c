@@ -1,12 +1,12 @@
 /* Which frames of a stack say nothing about the program: see wrappers.h.
  *
  * A frame is judged by its name; an inlined one, which may be named without its class, by its source
- * file, too. The names here are those of C, C++, Rust and Go, so a frame of another language (language.h) is
+ * file, too. The names here are those of C, C++, Rust and Go, so a frame of another language (names.h) is
  * none. Without a name, a frame is judged by the file that it lies in: an allocator's library, or the C
  * library below main. */
 #include "show/wrappers.h"
 
-#include "language.h"
+#include "names.h"
 
 #include <ctype.h>
 #include <string.h>

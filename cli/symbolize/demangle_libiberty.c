@@ -1,9 +1,16 @@
-/* Demangles with libiberty: see demangle.h. */
-#include "symbolize/demangle.h"
+/* The names of C++ and Rust functions as people write them: see symbolize_view.h.
+ *
+ * libiberty knows both schemes of Rust and that of C++, is small, has no dependencies, and has a
+ * static library. __cxa_demangle knows C++ only and needs the C++ library. Names are shown without
+ * the parameters of the function, as pprof shows them, and with template arguments.
+ *
+ * A name of a few bytes can stand for gigabytes, and damaged names have made demanglers crash. So
+ * names and results have limits, and all names are demangled in a child process (apart.h). A name
+ * that is not demangled there stays mangled. */
+#include "symbolize/symbolize_view.h"
 
 #include <libiberty/demangle.h>
 #include <setjmp.h>
-#include <stdbool.h>
 #include <string.h>
 
 typedef struct result {

@@ -1,4 +1,4 @@
-/* Demangles the names of a profile's functions: see symbolize_view.h and demangle.h.
+/* Demangles the names of a profile's functions: see symbolize_view.h.
  *
  *     names that look mangled -> child -> demangled names -> functions
  *
@@ -7,8 +7,7 @@
 #include "symbolize/symbolize_view.h"
 
 #include "keep.h"
-#include "language.h"
-#include "symbolize/demangle.h"
+#include "names.h"
 
 #include <string.h>
 

@@ -5,11 +5,15 @@
  */
 #include "symbolize/symbolize_view.h"
 
+#include "cli.h"
 #include "keep.h"
+#include "message.h"
 
-#include <limits.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FRAMES_MAX = 512 }; /* more are not believed */
 
@@ -101,13 +105,6 @@ static void choose_locations(places *chosen, const cli_profile *profile, const c
 
 /* ---- one mapping ----------------------------------------------------------------------------- */
 
-static void copy_string(char *to, size_t room, cli_string from)
-{
-    size_t len = from.len < room ? from.len : room - 1;
-    memcpy(to, from.ptr, len);
-    to[len] = '\0';
-}
-
 static cli_edit_frame read_frame(cli_answer *answer)
 {
     cli_edit_frame frame = {.name = cli_answer_string(answer)};
@@ -167,12 +164,12 @@ static void ask_about(cli_edit *edit, const cli_symbolizing *how, const place *f
     cli_string name = cli_profile_string(edit->profile, mapping->filename);
     size_t len = (size_t)(end - from);
     uint64_t *addresses = cli_keep(len, sizeof *addresses);
-    char path[PATH_MAX], build_id[CLI_BUILD_ID_ROOM];
     cli_answer answer;
     *module = (cli_module_report){.mapping = mapping, .wanted = len};
     name.len = cli_profile_file_len(name);
-    copy_string(path, sizeof path, name);
-    copy_string(build_id, sizeof build_id, cli_profile_string(edit->profile, mapping->build_id));
+    const char *path = cli_keep_string(name).ptr;
+    char *build_id =
+        (char *)cli_keep_string(cli_profile_string(edit->profile, mapping->build_id)).ptr;
     for (char *at = build_id; *at; at++)
         if (*at >= 'A' && *at <= 'F')
             *at += 'a' - 'A';
@@ -204,10 +201,85 @@ static void ask_all(cli_edit *edit, const cli_symbolizing *how, const places *ch
     }
 }
 
-void cli_symbolize_view(cli_edit *edit, const cli_symbolizing *how, cli_symbolize_report *report)
+/* ---- what is missing ------------------------------------------------------------------------- */
+
+/* What a module does not have, as the end of a sentence. NULL: nothing. */
+static const char *missing_of(const cli_module_report *module)
 {
+    static const char *const reasons[] = {
+        [CLI_MODULE_READ] = NULL,
+        [CLI_MODULE_TABLE_ONLY] =
+            "has no debug information, only a symbol table; install its debug symbols",
+        [CLI_MODULE_NO_SYMBOLS] = "has no symbols; install its debug symbols",
+        [CLI_MODULE_MISSING] =
+            "is not here; --debug-dir names a directory that has it or its debug file",
+        [CLI_MODULE_OTHER_BUILD] = ("the file has another build id and is not used; --debug-dir "
+                                    "names a directory that has the right one"),
+        [CLI_MODULE_UNREADABLE] = "is not an ELF file that can be read",
+    };
+    return module->end == CLI_APART_DONE ? reasons[module->state] : cli_apart_reason(module->end);
+}
+
+void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module)
+{
+    char name[1024], id[256];
+    const char *why = missing_of(module);
+    uint64_t left = module->wanted - module->lined;
+    size_t name_len =
+        cli_string_write(name, sizeof name, cli_profile_string(profile, module->mapping->filename));
+    size_t id_len =
+        cli_string_write(id, sizeof id, cli_profile_string(profile, module->mapping->build_id));
+    const char *before = !id_len ? "" : name_len ? " (build id " : "(build id ";
+    if (left)
+        cli_note("%s%s%s%s: %s%s %" PRIu64 " of %" PRIu64 " locations%s", name, before, id,
+                 id_len ? ")" : "", why ? why : "its debug information has no lines for",
+                 why ? ";" : "", left, module->wanted, why ? " have no lines" : "");
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static bool is_wrong(const cli_module_report *module)
+{
+    return module->end != CLI_APART_DONE || module->state == CLI_MODULE_OTHER_BUILD;
+}
+
+void cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
+                           cli_symbolize_report *report)
+{
+    cli_edit edit;
     places chosen = {0};
-    choose_locations(&chosen, edit->profile, how, report);
-    ask_all(edit, how, &chosen, report);
-    cli_drop(chosen.at);
+    cli_edit_begin(&edit, profile);
+    if (!how->is_not_symbolized && cli_module_resolve) {
+        choose_locations(&chosen, profile, how, report);
+        ask_all(&edit, how, &chosen, report);
+        cli_drop(chosen.at);
+    }
+    if (!how->is_not_demangled && cli_demangle)
+        cli_demangle_view(&edit);
+    cli_edit_end(&edit);
+}
+
+void cli_names_find(cli_profile *profile, cli_symbolizing how)
+{
+    cli_symbolize_report report = {0};
+    how.places.needs_build_id = true;
+    cli_symbolize_profile(profile, &how, &report);
+    for (size_t i = 0; i < report.len; i++)
+        if (is_wrong(&report.modules[i]))
+            cli_symbolize_note(profile, &report.modules[i]);
+    cli_drop(report.modules);
+}
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+void cli_names_take_dir(const cli_option *option, const char *dir, void *member)
+{
+    cli_debug_places *known = member;
+    if (!*dir)
+        cli_bad_value(option->name, dir, "a directory");
+    if (access(dir, R_OK | X_OK))
+        cli_usage("%s: %.200s: %s", option->name, dir, strerror(errno));
+    if (known->dirs_len == sizeof known->dirs / sizeof *known->dirs)
+        cli_usage("%s may be given %zu times", option->name, known->dirs_len);
+    known->dirs[known->dirs_len++] = dir;
 }

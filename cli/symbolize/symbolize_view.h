@@ -38,20 +38,21 @@ typedef struct cli_symbolize_report {
     uint64_t placeless; /* without a mapping that has a file or a build id */
 } cli_symbolize_report;
 
-/* Changes the view: finds symbols. *report, which is zero before, is valid as long as the profile is. */
-void cli_symbolize_view(cli_edit *edit, const cli_symbolizing *how, cli_symbolize_report *report);
+/* Finds symbols and demangles, as `how` says. *report, which is zero before, is valid as long as the profile is. */
+void cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
+                           cli_symbolize_report *report);
 
 /* Demangles the names of functions. Leaves system names, and names that are not mangled. */
 void cli_demangle_view(cli_edit *edit);
 
-/* ---- names.c ---- */
-
-/* Does both, as `how` says. */
-void cli_symbolize_profile(cli_profile *profile, const cli_symbolizing *how,
-                           cli_symbolize_report *report);
+/* Writes the demangled name to `to`. Returns its length, or 0 if the name is not mangled, or if it or
+ * the result is too long. May crash or loop if the name is damaged. Weak: NULL in a build without
+ * libiberty. */
+enum { CLI_MANGLED_MAX = 4096, CLI_DEMANGLED_MAX = 16384 };
+__attribute__((weak)) size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX]);
 
 /* For cli_option.take of --debug-dir, whose member is a cli_debug_places. The others are flags. */
-int cli_names_take_dir(const cli_option *option, const char *dir, void *member);
+void cli_names_take_dir(const cli_option *option, const char *dir, void *member);
 
 /* The rows of these options in the table of a verb that prints names: at is the offset of its cli_symbolizing. */
 /* clang-format off */

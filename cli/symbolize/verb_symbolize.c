@@ -24,14 +24,14 @@ typedef struct run {
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-static int take_servers(const cli_option *option, const char *urls, void *asks_servers)
+static void take_servers(const cli_option *option, const char *urls, void *asks_servers)
 {
     const char *set = getenv("DEBUGINFOD_URLS");
     if (urls && (!*urls || setenv("DEBUGINFOD_URLS", urls, 1)))
-        return cli_bad_value(option->name, urls, "the URLs of servers");
+        cli_bad_value(option->name, urls, "the URLs of servers");
     if (!urls && (!set || !*set))
-        return cli_usage("--debuginfod: DEBUGINFOD_URLS names no server; give --debuginfod=URL");
-    return cli_take_flag(option, NULL, asks_servers);
+        cli_usage("--debuginfod: DEBUGINFOD_URLS names no server; give --debuginfod=URL");
+    cli_take_flag(option, NULL, asks_servers);
 }
 
 static const cli_option table[] = {
@@ -99,14 +99,15 @@ int cli_symbolize(int argc, char **argv)
 {
     static run r = {.library = PPROFDELTA_OPTIONS_INIT, .out = {.fd = -1}};
     const char *urls = getenv("DEBUGINFOD_URLS");
+    static cli_buffer changed;
     cli_symbolize_report report = {0};
     r.arguments = (cli_arguments){.argc = argc, .argv = argv};
     r.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     r.how.places.asks_servers = urls && *urls;
-    cli_must(cli_command_read(&command, &r.arguments, &r));
+    cli_command_read(&command, &r.arguments, &r);
     const char *const *files = r.arguments.operands;
     if (r.arguments.operands_len > 1)
-        cli_must(cli_usage("%.60s: is one operand too many; symbolize takes one profile", files[1]));
+        cli_usage("%.60s: is one operand too many; symbolize takes one profile", files[1]);
     if (!cli_module_resolve) {
         cli_error("this pprofdelta was built without libdw of elfutils, so it cannot read debug "
                   "information");
@@ -118,7 +119,8 @@ int cli_symbolize(int argc, char **argv)
     cli_must(cli_profile_load(&r.profile, (cli_file){.path = files[0]}, &r.library));
     cli_progress_say("reading the symbols of", r.profile.input.name);
     cli_symbolize_profile(&r.profile, &r.how, &report);
-    cli_must(cli_edit_write(&r.profile, &r.out));
+    cli_must(cli_edit_write(&r.profile, &changed));
+    cli_must(cli_output_finish_with(&r.out, &changed));
     print_report(&r, &report);
     return CLI_DONE;
 }

@@ -26,7 +26,7 @@ if __name__ == "__main__":
 import recorded
 from accounts import PARTS, Account
 from agents import TIMEOUT, checked, only, plainly, quiet, record, start, target, until
-from pb import load, read
+from pb import fields, inflate, load, parts, read
 
 SIZES = 5000, 100, 300  # of the blocks of each thread
 THREADS = len(SIZES)
@@ -160,6 +160,16 @@ def test_what_is_recovered_is_true(t):
         t.equal(kill_and_judge(t.binary, target, t.dir, seconds), [], f"killed after {seconds} s")
     for how in kernels(t)[1:]:
         t.equal(kill_and_judge(t.binary, target, t.dir, 0.1, **how), [], "on an old kernel")
+
+
+def test_recovered_mappings_claim_functions_only(t):
+    """As those of a living process: the names are from symbol tables, so show looks for lines."""
+    out, has_functions = t.path("out"), 7
+    kill(t.binary, PERL, out, 0.1, ["--rate=4k", "--no-account"]) or t.skip("perl is not here")
+    t.equal(recover(t.binary, out).returncode, 0)
+    path, = (os.path.join(out, name) for name in os.listdir(out))
+    claims = {number for mapping in parts(inflate(load(path)), 3) for number, _ in fields(mapping) if number >= has_functions}
+    t.equal(claims, {has_functions})
 
 
 def test_what_is_not_the_agents_is_left_alone(t):

@@ -1,6 +1,6 @@
-/* cli/show/wrappers.c: which frames `show` folds away; cli/show/short_names.c: what it calls the rest. */
+/* cli/show/wrappers.c: which frames `show` folds away; cli/names.c: what it calls the rest. */
 #include "arena.h"
-#include "show/short_names.h"
+#include "names.h"
 #include "show/wrappers.h"
 #include "test.h"
 

@@ -50,7 +50,7 @@ function makePage(data, report) {
     element("width-label").hidden = !isPair;
     element("table").classList.toggle("pair", isPair);
     element("label-label").hidden = data.labels.length === 0;
-    element("labels").append(...data.labels.slice(0, MOST_LABELS).map((label) => new Option("", label)));
+    element("labels").append(...[...data.labels].sort().slice(0, MOST_LABELS).map((label) => new Option("", label)));
   }
 
   function putTotals(now, before) {

@@ -1,6 +1,6 @@
-/* The names of C++ functions as people say them. */
-#ifndef CLI_SHOW_SHORT_NAMES_H
-#define CLI_SHOW_SHORT_NAMES_H
+/* The names of functions as people say them. */
+#ifndef CLI_NAMES_H
+#define CLI_NAMES_H
 
 #include "text.h"
 
@@ -16,5 +16,9 @@ enum { CLI_SHORT_NAME_MAX = 8192 };
  * Returns the short name, which is in `to`, or the name itself: if nothing is left out, or if it is longer
  * than CLI_SHORT_NAME_MAX. */
 cli_string cli_short_name(cli_string name, char to[CLI_SHORT_NAME_MAX]);
+/* Whether a frame is of a language whose names are not read by the rules of C, C++, Rust and Go. Decides by the extension of the source file, or of the file of the mapping if there is no source: .rb, .py,
+ * .java, .js and so on. The sources that interpreters make up, such as "<string>" and "node:fs", count too. A
+ * frame that has neither is not foreign: its name alone decides then. */
+bool cli_is_foreign(cli_string source, cli_string module);
 
 #endif

@@ -1,8 +1,8 @@
-/* The names of C++ functions as people say them: see short_names.h.
+/* The names of functions: see names.h.
  *
  * One pass copies the name, and leaves out what stands at a place. Only what C++ and Rust write is left out,
  * because the language of a name may not be known. */
-#include "show/short_names.h"
+#include "names.h"
 
 #include <string.h>
 
@@ -164,4 +164,20 @@ cli_string cli_short_name(cli_string name, char to[CLI_SHORT_NAME_MAX]) // NOLIN
             say_basic(&s);
     }
     return s.len == name.len ? name : (cli_string){to, s.len};
+}
+
+/* ---- the language ------------------------------------------------------------------------- */
+
+bool cli_is_foreign(cli_string source, cli_string module)
+{
+    static const char *const extensions[] = {
+        ".rb",  ".erb",   ".rake", ".py",     ".pyc",  ".java",  ".jar", ".class", ".kt",
+        ".kts", ".scala", ".clj",  ".groovy", ".js",   ".cjs",   ".mjs", ".jsx",   ".ts",
+        ".tsx", ".vue",   ".php",  ".phtml",  ".pl",   ".pm",    ".cs",  ".fs",    ".vb",
+        ".lua", ".ex",    ".exs",  ".erl",    ".dart", ".swift", ".R"};
+    cli_string file = source.len ? source : module;
+    for (size_t i = 0; i < COUNT(extensions); i++)
+        if (cli_string_ends(file, extensions[i]))
+            return true;
+    return cli_string_begins(file, "<") || cli_string_begins(file, "node:");
 }
