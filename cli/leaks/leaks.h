@@ -205,7 +205,7 @@ typedef struct cli_leaks_finding {
 
 typedef struct cli_leaks_findings {
     cli_leaks_finding *list; /* suspects, then unknown, then the others; the largest first */
-    size_t len;
+    size_t len, cap;
     size_t suspects, unknown, others; /* without the stacks of groups */
     const cli_leaks_finding **shown;  /* those that are printed, and behind them `left` more */
     size_t shown_len, left;
@@ -364,7 +364,7 @@ typedef struct cli_leaks_total {
 
 /* The rows that are judged. */
 typedef struct cli_leaks_ranking {
-    cli_leaks_findings *out; /* the list has room */
+    cli_leaks_findings *out;
     cli_leaks_rows *rows;
     cli_leaks_row all; /* the sum of all rows */
     double tests;      /* stacks that are judged together */

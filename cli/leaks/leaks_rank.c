@@ -123,7 +123,9 @@ cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *r, cli_leaks_w
     double span = r->rows->seconds[last] - r->rows->seconds[0];
     bool is_known = r->rows->has_allocated && span > 0;
     double rate = is_known ? fmax(0, of->allocated[last] - of->allocated[0]) / span : -1;
-    cli_leaks_finding *f = &r->out->list[r->out->len++];
+    cli_leaks_findings *out = r->out;
+    out->list = cli_keep_more(out->list, out->len, 1, &out->cap, sizeof *out->list);
+    cli_leaks_finding *f = &out->list[out->len++];
     *f = (cli_leaks_finding){.of = of,
                              .what = what,
                              .row = row,
@@ -331,7 +333,7 @@ static void mark_group(const cli_leaks_ranking *r, uint32_t name, bool with_sawt
     }
 }
 
-enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two sums of areas */ };
+enum { MOST_GROUPS = 100 };
 
 static void find_groups(cli_leaks_ranking *r)
 {
@@ -452,7 +454,8 @@ static int by_rank(const void *a, const void *b)
 /* Sorts and counts the findings, and chooses those that are printed. */
 static void choose_shown(cli_leaks_findings *out, const cli_leaks_how *how)
 {
-    qsort(out->list, out->len, sizeof *out->list, by_rank);
+    if (out->len)
+        qsort(out->list, out->len, sizeof *out->list, by_rank);
     out->shown = cli_keep(out->len, sizeof *out->shown);
     for (size_t i = 0; i < out->len; i++) {
         const cli_leaks_finding *f = &out->list[i];
@@ -479,9 +482,6 @@ void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
         run->rows.rows[i].group = 0;
     for (size_t i = 0; i < run->areas.len; i++)
         run->areas.rows[i].group = 0;
-    /* Each place has two stacks at least. */
-    size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS + run->areas.len;
-    run->findings.list = cli_keep(most, sizeof *run->findings.list);
     cli_leaks_grade_frames(run, r.rows);
     judge_rows(&r, run);
     find_places(&r);
