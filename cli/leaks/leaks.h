@@ -184,17 +184,15 @@ typedef enum cli_leaks_what {
 enum { CLI_LEAKS_MOST_AREAS = 5 };
 
 typedef struct cli_leaks_finding {
-    cli_leaks_verdict verdict;
+    cli_leaks_row *of; /* the row, or the sum of the rows, with the verdict */
     cli_leaks_what what;
     size_t row;    /* the stack; of several, the one that has most; areas: a row of run->areas */
     size_t stacks; /* 1, or those that are added up */
     size_t group;  /* number of the group that this is, or that the stack is in; 0: none */
     cli_string shared; /* SHARED: the name of the function */
-    cli_leaks_cause cause;
-    const cli_leaks_cohorts *cohorts; /* NULL: the profiles have no ages */
-    double now, objects;
-    double rate; /* allocated per second; below 0: not known */
-    double age;  /* seconds: now / rate; INFINITY: nothing was allocated; below 0: not known */
+    double rate;       /* allocated per second; below 0: not known */
+    double
+        age; /* seconds: what is in use / rate; INFINITY: nothing was allocated; below 0: not known */
     /* Of runs of the same program: it has the same stack in so many, and so much in all of them. It is printed
      * with the first of them. */
     size_t runs;
@@ -207,7 +205,7 @@ typedef struct cli_leaks_finding {
 
 typedef struct cli_leaks_findings {
     cli_leaks_finding *list; /* suspects, then unknown, then the others; the largest first */
-    size_t len;
+    size_t len, cap;
     size_t suspects, unknown, others; /* without the stacks of groups */
     const cli_leaks_finding **shown;  /* those that are printed, and behind them `left` more */
     size_t shown_len, left;
@@ -366,7 +364,7 @@ typedef struct cli_leaks_total {
 
 /* The rows that are judged. */
 typedef struct cli_leaks_ranking {
-    cli_leaks_findings *out; /* the list has room */
+    cli_leaks_findings *out;
     cli_leaks_rows *rows;
     cli_leaks_row all; /* the sum of all rows */
     double tests;      /* stacks that are judged together */
@@ -382,9 +380,9 @@ void cli_leaks_judge_row(const cli_leaks_ranking *ranking, cli_leaks_row *row, d
 void cli_leaks_add_up(cli_leaks_total *to, const cli_leaks_rows *rows, size_t number);
 void cli_leaks_judge_total(const cli_leaks_ranking *ranking, cli_leaks_total *total, double tests);
 
-/* Adds the finding of a row, or of a sum. most: the row that it is known by. */
+/* Adds the finding of a row or of a sum of rows, which is known by the row with that number. */
 cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *ranking, cli_leaks_what what,
-                                         const cli_leaks_row *row, size_t most, size_t stacks);
+                                         cli_leaks_row *of, size_t row, size_t stacks);
 cli_leaks_finding *cli_leaks_add_sum(const cli_leaks_ranking *ranking, cli_leaks_what what,
                                      const cli_leaks_total *total);
 

@@ -70,7 +70,7 @@ static void find_areas(cli_leaks_finding *f, const cli_leaks_rows *areas)
     static const double least_share = 0.05;
     owner whose = owner_of(areas, f->row);
     double most = -INFINITY;
-    f->cause = (cli_leaks_cause){.frame = NULL};
+    f->of->cause = (cli_leaks_cause){.frame = NULL};
     for (size_t i = 0; i < areas->len; i++) {
         double growth = areas->rows[i].verdict.growth;
         if (owner_of(areas, i) != whose || areas->rows[i].group)
@@ -78,7 +78,7 @@ static void find_areas(cli_leaks_finding *f, const cli_leaks_rows *areas)
         if (growth > most)
             f->row = i;
         most = fmax(most, growth);
-        if (growth >= least_share * f->verdict.growth)
+        if (growth >= least_share * f->of->verdict.growth)
             add_area(f, areas, i);
     }
 }

@@ -91,7 +91,7 @@ static bool is_found(const cli_leaks_run *run, const cli_leaks_row *row)
               (run->findings.suspects && row->verdict.growth > 0);
     for (size_t i = 0; i < run->findings.shown_len && !is; i++) {
         const cli_leaks_finding *f = run->findings.shown[i];
-        is = f->what == CLI_LEAKS_AREAS ? row->cause.frame && row->cause.frame == f->cause.frame
+        is = f->what == CLI_LEAKS_AREAS ? row->cause.frame && row->cause.frame == f->of->cause.frame
                                         : row == &run->rows.rows[f->row];
     }
     return is;

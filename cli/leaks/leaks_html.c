@@ -59,7 +59,8 @@ static size_t point_of(size_t window, size_t windows)
 /* Sets what the rows have at a point, of so many. */
 static void take_levels(cli_leaks_rows *rows, size_t at, size_t points)
 {
-    for (cli_leaks_row *row = rows->rows; row < rows->rows + rows->len; row++) {
+    for (size_t i = 0; i < rows->len; i++) {
+        cli_leaks_row *row = &rows->rows[i];
         if (!row->timeline)
             row->timeline = cli_keep(points, sizeof *row->timeline);
         row->timeline[at] = row->now.total;
@@ -373,29 +374,25 @@ static packed make_data(cli_leaks_work *w)
     return data;
 }
 
-static void put_base64(FILE *to, const packed *data)
+static void put_base64(FILE *to, void *cookie)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const packed *data = cookie;
+    putc('"', to);
     for (size_t i = 0; i < data->len; i += 3) {
         const Bytef *three = data->bytes + i;
         unsigned bits = (unsigned)three[0] << 16 | (unsigned)three[1] << 8 | three[2];
         for (size_t k = 0; k < 4; k++)
             putc(i + k <= data->len ? digits[bits >> (18 - 6 * k) & 63] : '=', to);
     }
+    putc('"', to);
 }
 
 void cli_leaks_put_html(cli_leaks_work *w)
 {
-    static cli_page page;
     cli_shown *shown = &w->all.shown;
-    cli_must(cli_page_open(&page, w->how.html, "--html"));
     shown->frames[shown->frames_len].text.name = cli_string_of("(other stacks)");
     cli_shown_number_names(shown, true);
-    const packed data = make_data(w);
-    fwrite(leaks_page_head, 1, sizeof leaks_page_head, page.to);
-    putc('"', page.to);
-    put_base64(page.to, &data);
-    putc('"', page.to);
-    fwrite(leaks_page_tail, 1, sizeof leaks_page_tail, page.to);
-    cli_must(cli_page_close(&page, CLI_DONE));
+    packed data = make_data(w);
+    cli_page_write(w->how.html, "--html", CLI_PAGE(leaks), put_base64, &data);
 }

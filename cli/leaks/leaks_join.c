@@ -55,8 +55,8 @@ static void join_finding(joined *all, const cli_leaks_run *run, cli_leaks_findin
     cli_leaks_finding *first = all->list[number];
     f->is_repeated = first != f;
     first->runs++;
-    first->now_in_all += f->now;
-    first->slope_in_all += f->verdict.slope;
+    first->now_in_all += f->of->now.total;
+    first->slope_in_all += f->of->verdict.slope;
 }
 
 /* Suspects come first, so that what is unknown elsewhere counts to them. */
@@ -68,7 +68,7 @@ void cli_leaks_join(cli_leaks_work *w)
             const cli_leaks_run *run = &w->runs[i];
             for (size_t k = 0; k < run->findings.len; k++) {
                 cli_leaks_finding *f = &run->findings.list[k];
-                if ((int)f->verdict.kind == kind && !cli_leaks_is_member(f) &&
+                if ((int)f->of->verdict.kind == kind && !cli_leaks_is_member(f) &&
                     !cli_leaks_is_short(run))
                     join_finding(&all, run, f);
             }

@@ -36,8 +36,8 @@ static void put_stack(const cli_leaks_report *r, const cli_leaks_rows *rows, siz
 static void put_what(const cli_leaks_report *r, const cli_leaks_run *run,
                      const cli_leaks_finding *f)
 {
-    if (f->cause.frame)
-        PUT("\"place\": " FRAME, FRAME_OF(f->cause.frame));
+    if (f->of->cause.frame)
+        PUT("\"place\": " FRAME, FRAME_OF(f->of->cause.frame));
     else
         fputs("\"place\": null", r->to);
     fputs(", \"areas\": [", r->to);
@@ -68,19 +68,20 @@ static void put_evidence(const cli_leaks_report *r, const cli_leaks_run *run,
 
 /* The table: for each point of birth, what was freed, by age. */
 static void put_survival(const cli_leaks_report *r, const cli_leaks_run *run,
-                         const cli_leaks_cohorts *cohorts)
+                         const cli_leaks_lives *lives)
 {
     size_t points = run->rows.points;
-    if (!cohorts) {
+    if (!lives) {
         fputs("null", r->to);
         return;
     }
     PUT("{\"windows\": $, \"cohorts\": [", J(cli_leaks_block(run)));
     for (size_t born = 0; born < points; born++) {
         PUT(born ? ", {\"born\": $, \"freed\": [" : "{\"born\": $, \"freed\": [",
-            J((double)cohorts->births[born]));
+            J((double)lives->cohorts.births[born]));
         for (size_t died = born; died < points; died++)
-            PUT(died > born ? ", $" : "$", J((double)cohorts->deaths[cli_leaks_cell(born, died)]));
+            PUT(died > born ? ", $" : "$",
+                J((double)lives->cohorts.deaths[cli_leaks_cell(born, died)]));
         fputs("]}", r->to);
     }
     fputs("]}", r->to);
@@ -90,17 +91,18 @@ static void put_finding(const cli_leaks_report *r, const cli_leaks_section *s, s
 {
     static const char *const words[] = {"stack", "place", "shared", "rest", "resident"};
     const cli_leaks_finding *f = s->list[at];
-    const cli_leaks_verdict *v = &f->verdict;
+    const cli_leaks_verdict *v = &f->of->verdict;
     fputs(at ? ",\n" : "\n", r->to);
     PUT("{\"kind\": $, \"reason\": $, \"why\": $, \"what\": $, \"now\": $, \"objects\": $, "
         "\"per_hour\": $, \"growth\": $, \"noise\": $, \"doubt\": $, "
         "\"allocated_per_hour\": $, \"age_seconds\": $, \"evidence\": ",
         J(cli_leaks_kinds[v->kind].word), J(cli_leaks_reasons[v->reason].word), J(cli_leaks_why(v)),
-        J(words[f->what]), J(f->now), J(f->objects), J(v->slope * 3600), J(v->growth), J(v->noise),
-        J(v->doubt), J(known_or_null(f->rate * 3600)), J(known_or_null(f->age)));
+        J(words[f->what]), J(f->of->now.total), J(f->of->objects.total), J(v->slope * 3600),
+        J(v->growth), J(v->noise), J(v->doubt), J(known_or_null(f->rate * 3600)),
+        J(known_or_null(f->age)));
     put_evidence(r, s->run, &v->evidence);
     fputs(", \"survival\": ", r->to);
-    put_survival(r, s->run, f->cohorts);
+    put_survival(r, s->run, f->of->lives);
     PUT(", \"stacks\": $, \"group\": $, \"shared\": $, ", J(f->stacks), J(f->group), J(f->shared));
     put_what(r, s->run, f);
     fputs("}", r->to);

@@ -93,17 +93,17 @@ static void put_finding(const cli_leaks_report *r, const cli_leaks_section *s, s
 {
     (void)r;
     const cli_leaks_finding *f = s->list[at];
-    const char *bold = f->verdict.kind == CLI_LEAKS_SUSPECT ? "**" : "";
+    const char *bold = f->of->verdict.kind == CLI_LEAKS_SUSPECT ? "**" : "";
     cli_string unit = cli_leaks_unit_of(s->run, f);
-    printf("| %s%s%s | %s", bold, cli_leaks_kinds[f->verdict.kind].text, bold,
+    printf("| %s%s%s | %s", bold, cli_leaks_kinds[f->of->verdict.kind].text, bold,
            f->what == CLI_LEAKS_AREAS ? "resident memory: " : "");
-    put_cause(&f->cause);
+    put_cause(&f->of->cause);
     if (f->stacks > 1)
         printf(", %zu stacks", f->stacks);
     if (f->runs > 1)
         printf(", in %zu processes", f->runs);
-    printf(" | %s | %s | %s |\n", cli_leaks_amount(f->now, unit),
-           cli_leaks_slope(s->run, unit, f->verdict.slope), cli_leaks_why(&f->verdict));
+    printf(" | %s | %s | %s |\n", cli_leaks_amount(f->of->now.total, unit),
+           cli_leaks_slope(s->run, unit, f->of->verdict.slope), cli_leaks_why(&f->of->verdict));
 }
 
 static void end_section(const cli_leaks_report *r, const cli_leaks_section *s)

@@ -117,39 +117,34 @@ void cli_leaks_judge_total(const cli_leaks_ranking *r, cli_leaks_total *t, doubl
 }
 
 cli_leaks_finding *cli_leaks_add_finding(const cli_leaks_ranking *r, cli_leaks_what what,
-                                         const cli_leaks_row *row, size_t most, size_t stacks)
+                                         cli_leaks_row *of, size_t row, size_t stacks)
 {
-    cli_leaks_finding *f = &r->out->list[r->out->len++];
-    *f = (cli_leaks_finding){.verdict = row->verdict,
-                             .what = what,
-                             .row = most,
-                             .stacks = stacks,
-                             .group = row->group,
-                             .cause = row->cause,
-                             .cohorts = row->lives ? &row->lives->cohorts : NULL,
-                             .now = row->now.total,
-                             .objects = row->objects.total,
-                             .rate = -1,
-                             .age = -1};
     size_t last = r->rows->points - 1;
     double span = r->rows->seconds[last] - r->rows->seconds[0];
-    if (!r->rows->has_allocated || span <= 0)
-        return f;
-    f->rate = fmax(0, row->allocated[last] - row->allocated[0]) / span;
-    f->age = f->rate > 0 ? f->now / f->rate : INFINITY;
+    bool is_known = r->rows->has_allocated && span > 0;
+    double rate = is_known ? fmax(0, of->allocated[last] - of->allocated[0]) / span : -1;
+    cli_leaks_findings *out = r->out;
+    out->list = cli_keep_more(out->list, out->len, 1, &out->cap, sizeof *out->list);
+    cli_leaks_finding *f = &out->list[out->len++];
+    *f = (cli_leaks_finding){.of = of,
+                             .what = what,
+                             .row = row,
+                             .stacks = stacks,
+                             .group = of->group,
+                             .rate = rate,
+                             .age = rate > 0   ? of->now.total / rate
+                                    : is_known ? INFINITY
+                                               : -1};
     return f;
 }
 
 cli_leaks_finding *cli_leaks_add_sum(const cli_leaks_ranking *r, cli_leaks_what what,
                                      const cli_leaks_total *t)
 {
-    cli_leaks_finding *f = cli_leaks_add_finding(r, what, &t->sum, t->most, t->stacks);
-    if (f->cohorts) {
-        cli_leaks_cohorts *copy = cli_keep(1, sizeof *copy);
-        *copy = *f->cohorts;
-        f->cohorts = copy;
-    }
-    return f;
+    cli_leaks_total *copy = cli_keep(1, sizeof *copy);
+    *copy = *t;
+    copy->sum.lives = t->sum.lives ? &copy->lives : NULL;
+    return cli_leaks_add_finding(r, what, &copy->sum, t->most, t->stacks);
 }
 
 /* ---- places ------------------------------------------------------------------------------- */
@@ -338,7 +333,7 @@ static void mark_group(const cli_leaks_ranking *r, uint32_t name, bool with_sawt
     }
 }
 
-enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two sums of areas */ };
+enum { MOST_GROUPS = 100 };
 
 static void find_groups(cli_leaks_ranking *r)
 {
@@ -439,16 +434,16 @@ bool cli_leaks_is_member(const cli_leaks_finding *f)
 /* Suspects by their slope, unknown ones by their growth, the others by what is in use. */
 static double size_of(const cli_leaks_finding *f)
 {
-    return f->verdict.kind == CLI_LEAKS_SUSPECT   ? f->verdict.slope
-           : f->verdict.kind == CLI_LEAKS_UNKNOWN ? f->verdict.growth
-                                                  : f->now;
+    return f->of->verdict.kind == CLI_LEAKS_SUSPECT   ? f->of->verdict.slope
+           : f->of->verdict.kind == CLI_LEAKS_UNKNOWN ? f->of->verdict.growth
+                                                      : f->of->now.total;
 }
 
 static int by_rank(const void *a, const void *b)
 {
     const cli_leaks_finding *x = a, *y = b;
-    if (x->verdict.kind != y->verdict.kind)
-        return x->verdict.kind > y->verdict.kind ? -1 : 1;
+    if (x->of->verdict.kind != y->of->verdict.kind)
+        return x->of->verdict.kind > y->of->verdict.kind ? -1 : 1;
     if (size_of(x) != size_of(y))
         return size_of(x) > size_of(y) ? -1 : 1;
     if (x->row != y->row)
@@ -459,15 +454,17 @@ static int by_rank(const void *a, const void *b)
 /* Sorts and counts the findings, and chooses those that are printed. */
 static void choose_shown(cli_leaks_findings *out, const cli_leaks_how *how)
 {
-    qsort(out->list, out->len, sizeof *out->list, by_rank);
+    if (out->len)
+        qsort(out->list, out->len, sizeof *out->list, by_rank);
     out->shown = cli_keep(out->len, sizeof *out->shown);
     for (size_t i = 0; i < out->len; i++) {
         const cli_leaks_finding *f = &out->list[i];
         bool is_own = !cli_leaks_is_member(f);
-        out->suspects += is_own && f->verdict.kind == CLI_LEAKS_SUSPECT;
-        out->unknown += is_own && f->verdict.kind == CLI_LEAKS_UNKNOWN;
-        out->others += is_own && f->what == CLI_LEAKS_STACK && f->verdict.kind == CLI_LEAKS_NONE;
-        if (how->all || (is_own && f->verdict.kind != CLI_LEAKS_NONE))
+        out->suspects += is_own && f->of->verdict.kind == CLI_LEAKS_SUSPECT;
+        out->unknown += is_own && f->of->verdict.kind == CLI_LEAKS_UNKNOWN;
+        out->others +=
+            is_own && f->what == CLI_LEAKS_STACK && f->of->verdict.kind == CLI_LEAKS_NONE;
+        if (how->all || (is_own && f->of->verdict.kind != CLI_LEAKS_NONE))
             out->shown[out->shown_len++] = f;
     }
     out->left = out->shown_len > how->top ? out->shown_len - how->top : 0;
@@ -485,9 +482,6 @@ void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
         run->rows.rows[i].group = 0;
     for (size_t i = 0; i < run->areas.len; i++)
         run->areas.rows[i].group = 0;
-    /* Each place has two stacks at least. */
-    size_t most = run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS + run->areas.len;
-    run->findings.list = cli_keep(most, sizeof *run->findings.list);
     cli_leaks_grade_frames(run, r.rows);
     judge_rows(&r, run);
     find_places(&r);

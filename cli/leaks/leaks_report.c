@@ -38,7 +38,7 @@ const char *cli_leaks_span(double seconds)
 static bool has_reason(const cli_leaks_findings *findings, cli_leaks_reason reason)
 {
     for (size_t i = 0; i < findings->shown_len + findings->left; i++)
-        if (findings->shown[i]->verdict.reason == reason)
+        if (findings->shown[i]->of->verdict.reason == reason)
             return true;
     return false;
 }
@@ -122,7 +122,8 @@ static void add_findings(cli_leaks_report *r, size_t number, bool suspects, bool
         section_of(r, number);
     for (size_t i = 0; i < run->findings.shown_len; i++) {
         const cli_leaks_finding *f = run->findings.shown[i];
-        if (!is_listed(r, run, f) || !(f->verdict.kind == CLI_LEAKS_SUSPECT ? suspects : others))
+        if (!is_listed(r, run, f) ||
+            !(f->of->verdict.kind == CLI_LEAKS_SUSPECT ? suspects : others))
             continue;
         cli_leaks_section *section = section_of(r, number);
         section->list[section->len++] = f;

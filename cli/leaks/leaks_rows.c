@@ -165,14 +165,15 @@ void cli_leaks_value_begin(cli_leaks_value *value, bool goes_on)
 
 static void begin_window(cli_leaks_rows *rows, const cli_leaks_moment *m)
 {
-    for (cli_leaks_row *row = rows->rows; row < rows->rows + rows->len; row++) {
+    for (size_t i = 0; i < rows->len; i++) {
+        cli_leaks_row *row = &rows->rows[i];
         cli_leaks_lives *lives = row->lives;
         for (size_t c = 0; c < CLI_LEAKS_FREED_OBJECTS; c++)
             cli_leaks_value_begin(&row->of[c],
                                   CLI_LEAKS_IS_IN_USE(c) ? m->has_changes : m->counts_window);
-        for (size_t i = 0; lives && i < lives->freed_len; i++) {
-            cli_leaks_value_begin(&lives->freed[i].objects, m->counts_window);
-            cli_leaks_value_begin(&lives->freed[i].bytes, m->counts_window);
+        for (size_t k = 0; lives && k < lives->freed_len; k++) {
+            cli_leaks_value_begin(&lives->freed[k].objects, m->counts_window);
+            cli_leaks_value_begin(&lives->freed[k].bytes, m->counts_window);
         }
     }
 }
@@ -199,7 +200,8 @@ static void add_sample(cli_leaks_rows *rows, merging *m, const cli_leaks_columns
 /* Ends a window: keeps the lowest level of the block, and what was allocated until its end. */
 static void end_window(cli_leaks_rows *rows, const cli_leaks_moment *m)
 {
-    for (cli_leaks_row *row = rows->rows; row < rows->rows + rows->len; row++) {
+    for (size_t i = 0; i < rows->len; i++) {
+        cli_leaks_row *row = &rows->rows[i];
         double *lowest = &row->levels[m->point];
         if (m->point == rows->points || row->now.total < *lowest)
             *lowest = row->now.total;

@@ -16,8 +16,7 @@ enum { MOST_PLACES = 200, MOST_LINES = 1000000, AROUND = 2, COLUMNS = 160 };
 /* Opens a file of source. Returns NULL if it is not at hand. */
 static FILE *open_source(cli_string name)
 {
-    char *path = cli_keep(name.len + 1, 1);
-    memcpy(path, name.ptr, name.len);
+    char *path = (char *)cli_keep_string(name).ptr;
     bool is_name = name.len && strlen(path) == name.len;
     int fd = is_name ? cli_regular_open(AT_FDCWD, path, O_RDONLY, NULL) : -1;
     cli_drop(path);

@@ -93,11 +93,12 @@ static void end_section(const cli_leaks_report *r, const cli_leaks_section *s)
 static void put_place(const cli_leaks_finding *f, size_t number)
 {
     cli_ink ink = cli_screen_ink();
-    bool is_suspect = f->verdict.kind == CLI_LEAKS_SUSPECT;
-    const char *head = cli_keep_print("%s %zu: ", cli_leaks_kinds[f->verdict.kind].text, number);
+    bool is_suspect = f->of->verdict.kind == CLI_LEAKS_SUSPECT;
+    const char *head =
+        cli_keep_print("%s %zu: ", cli_leaks_kinds[f->of->verdict.kind].text, number);
     printf("\n%s", is_suspect ? ink.bold : "");
-    if (f->cause.frame)
-        cli_frames_put(&f->cause.frame->text, 1, head);
+    if (f->of->cause.frame)
+        cli_frames_put(&f->of->cause.frame->text, 1, head);
     else
         printf("%s%s\n", head, f->what == CLI_LEAKS_AREAS ? "resident memory" : "(no stack)");
     fputs(is_suspect ? ink.end : "", stdout);
@@ -118,20 +119,20 @@ static const char *sureness(const cli_leaks_verdict *v)
 static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
     cli_string unit = cli_leaks_unit_of(run, f);
-    bool has_objects = f->objects >= 1 && !cli_string_is(unit, "count");
+    bool has_objects = f->of->objects.total >= 1 && !cli_string_is(unit, "count");
     if (f->runs > 1)
         printf(INDENT "in %zu processes, together %s, %s now; here:\n", f->runs,
                cli_leaks_slope(run, unit, f->slope_in_all), cli_leaks_amount(f->now_in_all, unit));
-    printf(INDENT "%s, %s", cli_leaks_slope(run, unit, f->verdict.slope),
-           cli_leaks_amount(f->now, unit));
+    printf(INDENT "%s, %s", cli_leaks_slope(run, unit, f->of->verdict.slope),
+           cli_leaks_amount(f->of->now.total, unit));
     if (has_objects)
-        printf(" in %.0f object%s", f->objects, f->objects >= 1.5 ? "s" : "");
-    printf(" now%s\n", sureness(&f->verdict));
+        printf(" in %.0f object%s", f->of->objects.total, f->of->objects.total >= 1.5 ? "s" : "");
+    printf(" now%s\n", sureness(&f->of->verdict));
 }
 
 static const char *age_of(const cli_leaks_finding *f)
 {
-    if (f->age < 0 || f->now <= 0)
+    if (f->age < 0 || f->of->now.total <= 0)
         return "";
     return isinf(f->age) ? "; older than the run: nothing was allocated in it"
                          : cli_keep_print("; age %s", cli_leaks_span(f->age));
@@ -140,8 +141,8 @@ static const char *age_of(const cli_leaks_finding *f)
 /* What the ages show; and what would tell if they show too little. */
 static void put_evidence(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
-    const cli_leaks_evidence *e = &f->verdict.evidence;
-    bool is_few = f->verdict.reason == CLI_LEAKS_FEW_SAMPLES;
+    const cli_leaks_evidence *e = &f->of->verdict.evidence;
+    bool is_few = f->of->verdict.reason == CLI_LEAKS_FEW_SAMPLES;
     if (!e->age || (e->settled < 0.5 && !is_few))
         return;
     printf(INDENT "of %.0f samples older than %zu windows %.0f %s freed\n", e->settled,
@@ -159,7 +160,7 @@ static void put_evidence(const cli_leaks_run *run, const cli_leaks_finding *f)
 
 static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
-    const cli_leaks_verdict *v = &f->verdict;
+    const cli_leaks_verdict *v = &f->of->verdict;
     printf(INDENT "%s", cli_leaks_why(v));
     if (v->reason == CLI_LEAKS_UNSURE)
         printf(" (%s, and chance makes %s)", cli_leaks_amount(v->growth, run->unit),
@@ -194,8 +195,8 @@ static void put_members(const cli_leaks_report *r, const cli_leaks_run *run,
         if (!cli_leaks_is_member(member) || member->group != f->group)
             continue;
         printf(INDENT "stack %zu of %zu: %s, %s\n", ++put, f->stacks,
-               cli_leaks_amount(member->now, run->unit),
-               cli_leaks_slope(run, run->unit, member->verdict.slope));
+               cli_leaks_amount(member->of->now.total, run->unit),
+               cli_leaks_slope(run, run->unit, member->of->verdict.slope));
         put_stack(r, run, member->row);
     }
     if (put < f->stacks)

@@ -178,6 +178,13 @@ static void describe_run(const reader *r, const cli_profile *profile,
     run->is_heap = cli_profile_has_bytes(profile);
 }
 
+/* Batches of a live heap have changes of what is in use, but all of the resident memory. */
+static bool is_of_account(const char *type)
+{
+    cli_string name = cli_string_of(type ? type : "");
+    return cli_string_begins(name, "rss_") || cli_string_begins(name, "mapped_");
+}
+
 /* The time and the kind of values of the window with that number. */
 static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file, size_t number)
 {
@@ -186,7 +193,8 @@ static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file, s
     return (cli_leaks_moment){
         .seconds = (double)nanos * 1e-9,
         .has_changes =
-            file->stamp.live == PPROFDELTA_LIVE_DELTA || (has_in_use_changes(r) && file->is_window),
+            (file->stamp.live == PPROFDELTA_LIVE_DELTA && !is_of_account(r->how->type)) ||
+            (has_in_use_changes(r) && file->is_window),
         .counts_window = file->stamp.is_delta || file->is_window,
     };
 }

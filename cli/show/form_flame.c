@@ -13,27 +13,28 @@
 #include "show/page_file.h"
 
 typedef struct page {
-    cli_page file;
+    FILE *to;
     cli_shown *shown;
+    cli_flame_tree tree;
     bool has_note;
 } page;
 
 #define J        CLI_JSON
-#define PUT(...) cli_json_put(p->file.to, CLI_TEXT_SCRIPT, __VA_ARGS__)
+#define PUT(...) cli_json_put(p->to, CLI_TEXT_SCRIPT, __VA_ARGS__)
 
 static void put_types(page *p, const cli_flame_tree *tree)
 {
     size_t last = p->shown->sides - 1;
-    fputs(",\n\"types\":[", p->file.to);
+    fputs(",\n\"types\":[", p->to);
     for (size_t i = 0; i < p->shown->types.len; i++) {
         PUT(i ? ",\n{\"type\":$,\"unit\":$" : "\n{\"type\":$,\"unit\":$",
             J(cli_types_name(p->shown, i)), J(cli_types_unit(p->shown, i)));
-        cli_flame_tree_put_values(p->file.to, tree, last, i);
+        cli_flame_tree_put_values(p->to, tree, last, i);
         if (last)
-            cli_flame_tree_put_values(p->file.to, tree, 0, i);
-        fputs("}", p->file.to);
+            cli_flame_tree_put_values(p->to, tree, 0, i);
+        fputs("}", p->to);
     }
-    fputs("]", p->file.to);
+    fputs("]", p->to);
 }
 
 /* The file and the build id of the main binary are empty if they are not known. */
@@ -53,8 +54,8 @@ static void put_profile(page *p, const cli_profile *profile)
         if (cli_string_begins(comment,
                               "pprofdelta: ")) /* the time and the duration say what it means */
             continue;
-        fputs(comma, p->file.to);
-        cli_string_put(p->file.to, comment, CLI_TEXT_SCRIPT);
+        fputs(comma, p->to);
+        cli_string_put(p->to, comment, CLI_TEXT_SCRIPT);
         comma = ",";
     }
     PUT("],\"binary\":$,\"buildId\":$}",
@@ -70,10 +71,10 @@ static void put_note(void *cookie, const char *title, const char *text)
     p->has_note = true;
 }
 
-static void put_page(page *p, const cli_flame_tree *tree)
+static void put_data(FILE *to, void *cookie)
 {
-    FILE *to = p->file.to;
-    fwrite(flame_page_head, 1, sizeof flame_page_head, to);
+    page *p = cookie;
+    p->to = to;
     PUT("{\"version\":$,\n\"profiles\":[", J(pprofdelta_version()));
     for (size_t side = 0; side < p->shown->sides; side++) {
         fputs(side ? ",\n" : "", to);
@@ -82,19 +83,15 @@ static void put_page(page *p, const cli_flame_tree *tree)
     fputs("],\n\"notes\":[", to);
     cli_notes_describe(p->shown, put_note, p);
     fprintf(to, "],\n\"chosen\":%zu", p->shown->chosen);
-    cli_flame_tree_put(to, tree);
-    put_types(p, tree);
+    cli_flame_tree_put(to, &p->tree);
+    put_types(p, &p->tree);
     fputs("}", to);
-    fwrite(flame_page_tail, 1, sizeof flame_page_tail, to);
 }
 
 void cli_show_flame(cli_shown *shown)
 {
-    static page p;
-    p.shown = shown;
+    page p = {.shown = shown};
     cli_stacks_collect(shown, false);
-    cli_flame_tree tree = cli_flame_tree_make(shown);
-    cli_must(cli_page_open(&p.file, shown->page, "--flame"));
-    put_page(&p, &tree);
-    cli_must(cli_page_close(&p.file, CLI_DONE));
+    p.tree = cli_flame_tree_make(shown);
+    cli_page_write(shown->page, "--flame", CLI_PAGE(flame), put_data, &p);
 }

@@ -14,23 +14,20 @@ static ssize_t write_bytes(void *output, const char *bytes, size_t len)
     return (ssize_t)len;
 }
 
-int cli_page_open(cli_page *page, const char *path, const char *option)
+void cli_page_write(const char *path, const char *option, cli_page page,
+                    void (*put)(FILE *to, void *cookie), void *cookie)
 {
-    *page = (cli_page){.output = {.fd = -1, .is_page = true}};
+    static cli_output output = {.fd = -1, .is_page = true};
     if (!strcmp(path, "-") && isatty(STDOUT_FILENO))
         cli_usage("(stdout): is a terminal, and the page is for a browser: %s OUT.html", option);
-    int code = cli_output_prepare(&page->output, path);
-    if (code)
-        return code;
-    page->to = fopencookie(&page->output, "w", (cookie_io_functions_t){.write = write_bytes});
-    return page->to ? CLI_DONE : cli_system_error(page->output.name, "write", ENOMEM);
-}
-
-int cli_page_close(cli_page *page, int code)
-{
-    if (page->to)
-        fclose(page->to);
-    code = code ? code : cli_output_finish(&page->output);
-    cli_output_close(&page->output);
-    return code;
+    cli_must(cli_output_prepare(&output, path));
+    FILE *to = fopencookie(&output, "w", (cookie_io_functions_t){.write = write_bytes});
+    if (!to)
+        cli_must(cli_system_error(output.name, "write", ENOMEM));
+    fwrite(page.head, 1, page.head_len, to);
+    put(to, cookie);
+    fwrite(page.tail, 1, page.tail_len, to);
+    fclose(to);
+    cli_must(cli_output_finish(&output));
+    cli_output_close(&output);
 }

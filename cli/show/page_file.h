@@ -10,16 +10,18 @@
 #include <stdio.h>
 
 typedef struct cli_page {
-    FILE *to; /* a failure stays in the output, which takes nothing after it */
-    cli_output output;
+    const char *head, *tail;
+    size_t head_len, tail_len;
 } cli_page;
 
-/* Opens OUT, "-" for stdout, which must be no terminal; option is named in the message then. Prints what
- * is wrong; returns an exit code. Close it whatever is returned. */
-int cli_page_open(cli_page *page, const char *path, const char *option);
+/* The page of this name: NAME_page.h, which the build makes, has its parts. */
+#define CLI_PAGE(name)                                                                             \
+    ((cli_page){name##_page_head, name##_page_tail, sizeof name##_page_head,                       \
+                sizeof name##_page_tail})
 
-/* Ends the page if code is CLI_DONE; else OUT stays as it was. Returns code, or the exit code of a
- * failure. */
-int cli_page_close(cli_page *page, int code);
+/* Writes the page to OUT, "-" for stdout, which must be no terminal; option is named in the message then. put
+ * writes the data. A failure stays in the output, which takes nothing after it. */
+void cli_page_write(const char *path, const char *option, cli_page page,
+                    void (*put)(FILE *to, void *cookie), void *cookie);
 
 #endif

@@ -487,6 +487,14 @@ def test_changes_are_added_up(t):
         t.equal(got, want, f"{kind} {form}")
 
 
+def test_the_account_is_no_change(t):
+    """In batches with changes of what is in use, it has all of the resident memory."""
+    files = [resident(t, f"{i:02}.pb.gz", i, {**HEAP_AREAS, ("[thread stacks]", "run", "main"): 2000 + 100 * i},
+                      comment=stamp(i + 1, "delta" if i else "full", since=60 * i, until=60 * (i + 1))) for i in range(8)]
+    run = leaks(t, "--all", "--type=rss_space", *files)["runs"][0]
+    t.equal((run["now"], run["windows"]), ((100 + 300 + 4000 + 2700) * 1024, 8))
+
+
 def test_a_missing_batch_is_told(t):
     files = live_film(t)
     result = t.succeeds("leaks", *files[:10], *files[11:])
