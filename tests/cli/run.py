@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 
 MODULES = ("usage", "inputs", "outputs", "ends", "deltas", "identity", "cumulative", "resets", "started", "reports", "checking",
-           "showing", "filters", "windows", "uploading", "otlp", "requests", "summing", "merging", "exporting", "live",
+           "showing", "tables", "filters", "windows", "uploading", "otlp", "requests", "summing", "merging", "exporting", "live",
            "leaking", "lifetimes", "peeking", "flames", "answers", "terminals", "texts", "worlds")
 
 if __name__ == "__main__":
