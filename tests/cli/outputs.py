@@ -112,18 +112,6 @@ def test_folders_and_sockets_are_refused(t):
         t.contains(result.err, "pprofdelta: socket: cannot write: No such device or address")
 
 
-def test_missing_folder(t):
-    before, after = pair(t)
-    t.contains(t.fails(1, before, after, "-o", before + "/out").err, "Not a directory")
-    for args, name in (((before, after, "-o"), "nowhere/out"), ((before, after, "-o"), "a/b/c"),
-                       ((before, after, "-o"), "nowhere/"), ((before, after, "-o"), "/nowhere/o"),
-                       (("sum", before, "-o"), "nowhere/out"), (("--state", "s", before, "-o"), "nowhere/out"),
-                       (("show", before, "--flame"), "nowhere/p.html")):
-        t.equal(t.fails(1, *args, name).err, f"pprofdelta: {name}: cannot write: No such file or directory\n")
-    t.check(not os.path.exists(t.path("s")), "a state was made")
-    t.succeeds(before, after, "-o", "out")  # in the folder that a bare name is in
-
-
 def test_read_only_folder(t):
     before, after = pair(t)
     os.mkdir(t.path("locked"))

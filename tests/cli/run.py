@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
 
-MODULES = ("usage", "inputs", "outputs", "ends", "deltas", "identity", "cumulative", "resets", "started", "reports", "checking",
+MODULES = ("usage", "inputs", "outputs", "ends", "identity", "started", "reports",
            "showing", "tables", "filters", "windows", "uploading", "otlp", "requests", "summing", "merging", "exporting", "live",
            "leaking", "lifetimes", "peeking", "flames", "answers", "terminals", "texts", "worlds")
 

@@ -8,6 +8,8 @@
       + TEXT   standard output has this text        !| LINE  standard error is these lines
       - TEXT   neither has this text
     values NAME: SAMPLES                     the profile has these samples and no others
+    testdata PATH                            copies a file of testdata/
+    same NAME NAME                           two files are equal
     none NAME                                there is no such file
 
 A sample is a stack as show --folded prints it, its labels, and its values: main;work{user=x size=16bytes} 10 1000. PREV and CUR stand for those
@@ -118,6 +120,10 @@ def perform(t, steps):
         elif word == "values":
             want = {";".join(stack): values for stack, values in samples_of(", ".join(filter(None, (text, *(more for _, more in behind)))))}
             t.equal(pb.read(t.load(head)).values(), want, head)
+        elif word == "testdata":
+            t.write(os.path.basename(rest), pb.load(os.path.join(samples.TESTDATA, rest)))
+        elif word == "same":
+            t.equal(*map(t.load, rest.split()))
         elif word == "none":
             t.check(not os.path.exists(t.path(rest)), f"there is {rest}")
         else:
