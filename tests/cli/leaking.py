@@ -6,8 +6,7 @@ import os
 import random
 
 from pb import HEAP, Stack, Writer, chunk, gz, number, packed, profile, read
-from samples import MINUTE, SECOND, T0
-from live import TRACKER, stamp
+from samples import MINUTE, SECOND, T0, TRACKER, stamp
 
 KIND = "space/bytes"
 

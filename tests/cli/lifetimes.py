@@ -3,8 +3,7 @@
 import random
 
 from pb import HEAP, Stack, gz, profile
-from samples import SECOND, T0
-from live import stamp
+from samples import SECOND, T0, stamp
 
 TYPES = [*HEAP, "freed_objects/count", "freed_space/bytes"]
 

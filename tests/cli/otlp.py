@@ -68,18 +68,6 @@ def test_a_bad_variable_is_noted_and_ignored(t):
         t.lacks(t.succeeds(*pair(t), *args, env={"OTEL_RESOURCE_ATTRIBUTES": "bad"}).err, "OTEL")
 
 
-def test_wrong_command_lines(t):
-    names = pair(t)
-    t.contains(t.fails(2, *names, "--format=json").err, "--format")
-    for value in "novalue", "=x", "":
-        t.contains(t.fails(2, *names, "--format=otlp", f"--resource={value}").err, "KEY=VALUE")
-    for verb in [], ["sum"]:
-        t.contains(t.fails(2, *verb, *names, "--resource=a=b").err, "--format=otlp")
-    t.contains(t.fails(125, "record", "--resource=a=b", "--", "true").err, "--format=otlp")
-    t.contains(t.fails(125, "record", "--format=x", "--", "true").err, "--format")
-    t.contains(t.succeeds("--version").text, "opentelemetry-proto 1.11", "v1development")
-
-
 def test_a_window_that_is_sent_again_has_its_ids(t):
     t.write("one.pb.gz", gz(prev()))
     t.write("two.pb.gz", gz(cur()))

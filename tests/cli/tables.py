@@ -8,6 +8,7 @@
       + TEXT   standard output has this text        !| LINE  standard error is these lines
       - TEXT   neither has this text
     values NAME: SAMPLES                     the profile has these samples and no others
+    use NAME                                 does what a case does whose name is (NAME), which is no test
     testdata PATH                            copies a file of testdata/
     same NAME NAME                           two files are equal
     none NAME                                there is no such file
@@ -120,6 +121,8 @@ def perform(t, steps):
         elif word == "values":
             want = {";".join(stack): values for stack, values in samples_of(", ".join(filter(None, (text, *(more for _, more in behind)))))}
             t.equal(pb.read(t.load(head)).values(), want, head)
+        elif word == "use":
+            perform(t, FIXTURES[rest])
         elif word == "testdata":
             t.write(os.path.basename(rest), pb.load(os.path.join(samples.TESTDATA, rest)))
         elif word == "same":
@@ -151,10 +154,11 @@ def make_tests():
     for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "tables", "*.txt"))):
         with open(path, encoding="utf-8") as file:
             for name, steps in cases_of(file.read()):
-                name = f"test_{os.path.basename(path)[:-4]}: {name}"
-                if name in globals():
+                into, name = (FIXTURES, name[1:-1]) if name[0] == "(" else (globals(), f"test_{os.path.basename(path)[:-4]}: {name}")
+                if name in into:
                     raise ValueError(f"two cases have one name: {name}")
-                globals()[name] = lambda t, steps=steps: perform(t, steps)
+                into[name] = steps if into is FIXTURES else lambda t, steps=steps: perform(t, steps)
 
 
+FIXTURES = {}
 make_tests()
