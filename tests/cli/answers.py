@@ -218,14 +218,6 @@ def test_where_the_page_of_leaks_goes(t):
     t.equal(t.litter(), [])
 
 
-def test_forms_that_exclude_each_other(t):
-    for args, said in ((("--json", "--html=p"), "exclude each other"), (("--markdown", "--json"), "exclude each other"),
-                       (("--fail-above=1M",), "--fail-above is for --markdown"), (("--base=x",), "--base is for --markdown"),
-                       (("--source",), "--source is for --html"), (("--markdown", "--fail-above=1X"), "must be"),
-                       (("--markdown", "--base="), "is empty"), (("--html=",), "must be")):
-        t.contains(t.fails(2, "leaks", "a", *args).err, said)
-
-
 # ---- the comment ------------------------------------------------------------------------------------
 
 def tables(text):

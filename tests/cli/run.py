@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
 
-MODULES = ("usage", "inputs", "outputs", "ends", "identity", "started", "reports",
+MODULES = ("usage", "inputs", "outputs", "ends", "identity", "reports",
            "showing", "tables", "filters", "windows", "uploading", "otlp", "requests", "merging", "exporting",
            "leaking", "lifetimes", "peeking", "flames", "answers", "terminals", "texts", "worlds")
 

@@ -3,13 +3,13 @@
     == the name of the case
     file NAME [gz] [KEY=VALUE...]: SAMPLES   makes a profile. More samples may be on lines behind it that begin with two spaces.
     text NAME: TEXT                          makes a file of any text
-    $ ARGUMENTS... [<NAME] [>NAME]           runs the command, which ends with 0; or "$2 ARGUMENTS": with 2
+    $ [VAR=VALUE...] ARGUMENTS... [<NAME] [>NAME]   runs the command, which ends with 0; or "$2 ARGUMENTS": with 2
       | LINE   standard output is these lines       ! TEXT   standard error has this text
       + TEXT   standard output has this text        !| LINE  standard error is these lines
       - TEXT   neither has this text
     values NAME: SAMPLES                     the profile has these samples and no others
     use NAME                                 does what a case does whose name is (NAME), which is no test
-    testdata PATH                            copies a file of testdata/
+    testdata PATH, copy NAME NAME, link TARGET NAME   makes a file of one in testdata/, or of another one
     same NAME NAME                           two files are equal
     none NAME                                there is no such file
 
@@ -91,8 +91,9 @@ def run(t, code, line, wanted):
     """wanted: the lines behind it, (mark, text)."""
     words = words_of(line)
     given = {word[0]: word[1:] for word in words if word[0:1] in ("<", ">")}
-    args = [plain(word) for word in words if word[0:1] not in ("<", ">")]
-    result = t.fails(code, *args, stdin=t.load(given["<"]) if "<" in given else b"",
+    env = list(itertools.takewhile(re.compile("[A-Z_]+=").match, words))
+    args = [plain(word) for word in words[len(env):] if word[0:1] not in ("<", ">")]
+    result = t.fails(code, *args, stdin=t.load(given["<"]) if "<" in given else b"", env=dict(word.split("=", 1) for word in env),
                      manners=not any(arg.startswith("--report") for arg in args))
     if ">" in given:
         t.write(given[">"], result.out)
@@ -125,6 +126,10 @@ def perform(t, steps):
             perform(t, FIXTURES[rest])
         elif word == "testdata":
             t.write(os.path.basename(rest), pb.load(os.path.join(samples.TESTDATA, rest)))
+        elif word == "copy":
+            t.write(rest.split()[1], t.load(rest.split()[0]))
+        elif word == "link":
+            os.symlink(*rest.split()[:1], t.path(rest.split()[1]))
         elif word == "same":
             t.equal(*map(t.load, rest.split()))
         elif word == "none":

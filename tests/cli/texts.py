@@ -213,18 +213,6 @@ def test_counts_that_cannot_be_subtracted(t):
         t.contains(t.fails(1, *pair, "-o", "d").err, "text form", "and the other is not")
 
 
-def test_loose_forms(t):
-    """No mappings, which has to be said; comments, CRs and empty lines, threads without their sum."""
-    t.write("a", b"heap profile: 1: 2 [3: 4] @ heapprofile\r\n# a comment\r\n\r\n1: 2 [3: 4] @ 12 0x34\r\n"
-                 b"MAPPED_LIBRARIES:\r\n# none\r\n")
-    t.equal(folded(t, "a"), {"0x33;0x11": [3, 4, 1, 2]})
-    none = b"MAPPED_LIBRARIES:\n# none\n"
-    t.write("a", b"heap_v2/1\n@ 0x12\n  t1: 1: 2 [3: 4]\n  t2: 10: 20 [30: 40]\n@\n  t*: 0: 0 [1: 1]\n" + none)
-    t.equal(folded(t, "a"), {"0x11": [33, 44, 11, 22], "(no stack)": [1, 1, 0, 0]})
-    t.write("a", b"heap_v2/1\n" + none)
-    t.contains(t.succeeds("check", "a").text, "0 samples")
-
-
 def check_prefixes(t, whole):
     """A dump cut behind every line is refused, or nothing is missing but mappings in which no stack
     has an address. The number of those that were not refused."""

@@ -18,14 +18,6 @@ def test_every_wrong_line_is_refused_and_explained(t):
         t.contains(re.sub(r"\s+", " ", t.fails(code, *line["args"]).err), *line["says"])
 
 
-def test_only_what_is_near_is_suggested(t):
-    for args in (["--nonsense"], ["--x"], ["-zz"], ["show", "--bogus", "a"], ["--" + "y" * 3000]):
-        t.lacks(t.fails(2, *args).err, "did you mean")
-    for word in ("s", "old", "new", "prev", "cur", "shovel", "summer", "sum.pb", "recorder.pb.gz", "./shwo"):
-        result = t.fails(1, word, "cur", "-o", "out")
-        t.equal(result.err, f"pprofdelta: {word}: cannot open: No such file or directory\n")
-
-
 def test_a_suggested_option_is_there(t):
     """... whatever pprof, perf and others call it: what a message names is in a help."""
     source = os.path.join(os.path.dirname(__file__), "../../cli/suggest.c")
