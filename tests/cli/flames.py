@@ -159,15 +159,13 @@ def test_where_the_page_goes(t):
     t.equal(t.succeeds("show", "cur", "--flame", "-").text, text)
     t.equal(t.litter(), [])
     os.mkdir(t.path("folder"))
-    result = t.fails(1, "show", "cur", "--flame", "folder")
-    t.contains(result.err, "folder: cannot write")
+    t.contains(t.fails(1, "show", "cur", "--flame", "folder").err, "folder: cannot write")
     t.write("bad", b"\x0a")
     t.write("page.html", b"<html>as it was")
     t.fails(1, "show", "bad", "--flame", "page.html")
     t.fails(1, "show", "cur", "--flame", "page.html", "--type=nonsense")
     t.equal(t.load("page.html"), b"<html>as it was")
-    result = t.fails(1, "show", "cur", "--flame", "/dev/full")
-    t.contains(result.err, "/dev/full: cannot write")
+    t.contains(t.fails(1, "show", "cur", "--flame", "/dev/full").err, "/dev/full: cannot write")
 
 
 def test_what_a_page_replaces(t):

@@ -81,15 +81,13 @@ def test_closed_stdin(t):
         os.close(0)
 
     same_delta(t, t.run(before, after, stdin=None, preexec_fn=close_stdin))
-    result = t.fails(1, before, "-", stdin=None, preexec_fn=close_stdin)
-    t.contains(result.err, "(stdin): cannot read")
+    t.contains(t.fails(1, before, "-", stdin=None, preexec_fn=close_stdin).err, "(stdin): cannot read")
 
 
 def test_terminal_as_stdin(t):
     before, _ = pair(t)
     master, slave = t.open_terminal()
-    result = t.fails(2, before, "-", stdin=slave)
-    t.contains(result.err, "(stdin)", "terminal")
+    t.contains(t.fails(2, before, "-", stdin=slave).err, "(stdin)", "terminal")
     t.fails(2, "check", "-", stdin=slave)
     os.close(slave)
     os.close(master)
@@ -125,9 +123,8 @@ def test_the_limit_says_for_which_file(t):
     before, after = pair(t)
     t.write("many", gz(profile(all_fresh(), time=T0)))
     for args in ((before, after), ("--state", "S", before), ("check", before), ("sum", before)):
-        result = t.fails(1, *args, "--max-memory=10k")
-        t.contains(result.err, f"pprofdelta: {before}: this takes more memory than max_memory allows",
-                   "hint: --max-memory=SIZE")
+        t.contains(t.fails(1, *args, "--max-memory=10k").err,
+                   f"pprofdelta: {before}: this takes more memory than max_memory allows", "hint: --max-memory=SIZE")
     for args in (("many", after), (before, "many")):
         result = t.fails(1, *args, "--max-memory=700k")
         t.contains(" ".join(result.err.split()), "many: this takes more memory than max_memory allows")
@@ -137,8 +134,7 @@ def test_memory_limit_of_the_file_itself(t):
     before, after = pair(t)
     t.write("huge", b"\0" * 2_000_000)
     for args in ((before, "huge"), ("huge", after)):
-        result = t.fails(1, *args, "--max-memory=1M")
-        t.contains(result.err, "huge: is larger than the limit\n", "--max-memory")
+        t.contains(t.fails(1, *args, "--max-memory=1M").err, "huge: is larger than the limit\n", "--max-memory")
     result = t.fails(1, before, "-", "--max-memory=1M", stdin=profile(large(2_000_000), time=T0))
     t.contains(result.err, "(stdin): is larger than the limit")
 

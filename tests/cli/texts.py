@@ -194,8 +194,7 @@ def test_no_cumulative_counts(t):
     for text in (jemalloc(without, 512), gperftools(twice, "heap_v2/524288"),
                  gperftools(without, "heap_v2/524288"), gperftools(without)):
         t.write("a", text)
-        result = t.fails(1, "a", "a", "-o", "d")
-        t.contains(result.err, "pprofdelta: a: ", "no cumulative counts", "prof_accum:true")
+        t.contains(t.fails(1, "a", "a", "-o", "d").err, "pprofdelta: a: ", "no cumulative counts", "prof_accum:true")
         t.contains(t.succeeds("check", "a").text, "a: ok: text, ", "2 types")
         t.contains(t.succeeds("show", "a").text, "inuse_space/bytes")
         t.lacks(t.succeeds("show", "a").text, "alloc_space")

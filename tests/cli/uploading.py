@@ -105,8 +105,7 @@ def test_a_failed_command_before_the_pipe(t):
     before = begun(t)
     whole = gz(cur())
     for cut in [b"", gz(b"")] + [whole[:n] for n in (1, 2, 10, len(whole) // 2, len(whole) - 1)]:
-        result = t.fails(1, "--state", "s", *sh("cat >got"), stdin=cut)
-        t.contains(result.err, "pprofdelta: (stdin): ")
+        t.contains(t.fails(1, "--state", "s", *sh("cat >got"), stdin=cut).err, "pprofdelta: (stdin): ")
         t.equal((t.load("s"), os.path.exists(t.path("got"))), (before, False), f"{len(cut)} bytes")
     t.succeeds("--state", "s", *sh("cat >got"), stdin=whole)
     t.equal(read(t.load("got")).values(), DELTA)
@@ -167,9 +166,8 @@ def test_timeout(t):
             ("echo $$ >pid; sleep 100", "echo $$ >pid; exec sleep 100",
              "sleep 100 & echo $! >pid; wait", "trap '' TERM; echo $$ >pid; sleep 100; sleep 100",
              "echo $$ >pid; kill -STOP $$"), 1):
-        result = t.fails(4, "--state", "s", TWO, "--timeout=300ms", *sh(script))
-        t.contains(result.err, "pprofdelta: sh: was ended because it took longer than 0.3 s",
-                   "the next run covers")
+        t.contains(t.fails(4, "--state", "s", TWO, "--timeout=300ms", *sh(script)).err,
+                   "pprofdelta: sh: was ended because it took longer than 0.3 s", "the next run covers")
         stands(t, before, script, tried)
         t.check(until(lambda: is_gone(int(t.load("pid")))), f"{script} lives on")
     t.succeeds("--state", "s", TWO, "--timeout=1m", *sh("cat >got"))

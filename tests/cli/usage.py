@@ -75,8 +75,7 @@ def test_the_output_is_not_the_state(t):
     os.mkdir(t.path("folder"))
     os.symlink("../s", t.path("folder/link"))
     for out in ("s", "./s", "folder/../s", t.path("s"), "folder/link"):
-        result = t.fails(2, "--state", "s", two_, "-o", out)
-        t.contains(result.err, "-o and --state name the same file")
+        t.contains(t.fails(2, "--state", "s", two_, "-o", out).err, "-o and --state name the same file")
         stands(t, before, out)
     t.fails(2, "--state", "new", one, "-o", "./new")
     t.check(not os.path.exists(t.path("new")), "there is a file")

@@ -70,8 +70,7 @@ def test_status_does_not_wait_and_makes_none(t):
         fcntl.flock(held, fcntl.LOCK_EX)
         t.equal(status(t)["sequence"], 1)
     os.unlink(t.path("s"))
-    result = t.fails(1, "--state", "s", "--status")
-    t.contains(result.err, "pprofdelta: s: cannot open the state: No such file")
+    t.contains(t.fails(1, "--state", "s", "--status").err, "pprofdelta: s: cannot open the state: No such file")
     t.check(not os.path.exists(t.path("s")), "made one")
 
 
@@ -129,8 +128,7 @@ def test_folders(t):
     os.mkfifo(t.path("fifo"))
     for name, says in (("nowhere/s", "cannot create the state in its directory: No such file"),
                        ("folder", "cannot open the state: Is a directory"), ("fifo", "is not a regular file")):
-        result = t.fails(1, "--state", name, one, "--", "touch", "handed over")
-        t.contains(result.err, f"{name}: {says}")
+        t.contains(t.fails(1, "--state", name, one, "--", "touch", "handed over").err, f"{name}: {says}")
     t.check(not os.path.exists(t.path("handed over")), "handed over")
 
 
@@ -152,8 +150,7 @@ def test_read_only_folder(t):
     if os.geteuid() == 0:
         os.chown(t.path("locked/s"), 12345, 12345)
         os.chmod(t.path("locked/s"), 0o666)
-        result = t.fails(1, "--state", "locked/s", two_, "-o", "locked/out", **nobody)
-        t.contains(result.err, "belongs to another user (12345)")
+        t.contains(t.fails(1, "--state", "locked/s", two_, "-o", "locked/out", **nobody).err, "belongs to another user (12345)")
 
 
 def test_damaged_states(t):
@@ -167,8 +164,7 @@ def test_damaged_states(t):
     for data, says in cases:
         t.write("s", data)
         for args in ((two_, "-o", "out"), (two_, "--", "touch", "out"), ("--status",)):
-            result = t.fails(1, "--state", "s", *args)
-            t.contains(result.err, "pprofdelta: s: ", says, "hint: ", "move it away")
+            t.contains(t.fails(1, "--state", "s", *args).err, "pprofdelta: s: ", says, "hint: ", "move it away")
             stands(t, data, says)
     t.write("s", good)
     t.equal(read(t.succeeds("--state", "s", two_).out).values(), DELTA)
