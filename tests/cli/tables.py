@@ -6,7 +6,11 @@
     $ [VAR=VALUE...] ARGUMENTS... [<NAME] [>NAME]   runs the command, which ends with 0; or "$2 ARGUMENTS": with 2
       | LINE   standard output is these lines       ! TEXT   standard error has this text
       + TEXT   standard output has this text        !| LINE  standard error is these lines
-      - TEXT   neither has this text
+      - TEXT   neither has this text                  = LINE   leaks --json has these findings: what it is, of what, where, and why
+    film NAME COUNT [KEY=VALUE...]           makes the heap profiles NAME00.pb.gz and so on, one each minute. A line behind it, STACK: [xN] MADE LIVE
+                                             [RESIDENT [MAPPED]], has the KiB of a stack, in objects of 1 KiB. These are formulas of the number i;
+                                             and of k, which is below N, as is the number for %d in the stack. at=FORMULA is the minute. areas: AREAS are there, too.
+                                             STACK alone is called by serve and main; ;STACK is not.
     values NAME: SAMPLES                     the profile has these samples and no others
     use NAME                                 does what a case does whose name is (NAME), which is no test
     testdata PATH, copy NAME NAME, link TARGET NAME   makes a file of one in testdata/, or of another one
@@ -15,11 +19,12 @@
 
 A sample is a stack as show --folded prints it, its labels, and its values: main;work{user=x size=16bytes} 10 1000. PREV and CUR stand for those
 of samples.py. gz compresses; at=MINUTES is the time, from that of PREV on; what else a profile has is in pb.profile. {a|b} in a line of
-arguments makes two runs of it, which are held to the same. \\x1b and the like are the characters in what is given and behind "-".
+arguments makes two runs of it, which are held to the same. A word with "*" is the files that it matches. \\x1b and the like are the characters in what is given and behind "-".
 """
 
 import glob
 import itertools
+import json
 import os
 import re
 import shlex
@@ -29,6 +34,8 @@ import samples
 
 TYPES = {"heap": pb.HEAP, "counters": samples.COUNTERS}
 NUMBERS = ("time", "duration", "period", "start", "addresses")
+AREAS = ["main;use: 500*i 100 0", ";[live heap]: 0 0 100", ";[allocator slack]: 0 0 300",
+         "/usr/lib/libx.so;[file mappings, clean or shared]: 0 0 4000"]  # what a program has that allocates little
 HEAD = re.compile(r'((?:"[^"]*"|[^":]|:(?! |$))*):? ?(.*)')  # what stands before the first colon
 SAMPLE = re.compile(r"(.*?)(?:\{(.*)\})?((?: -?\d+)+)")
 
@@ -80,6 +87,36 @@ def profile_of(options, text):
     return (pb.gz(data) if "gz" in options else data)[:cut]
 
 
+def write(t, name, data):
+    os.makedirs(os.path.dirname(t.path(name)), exist_ok=True)
+    t.write(name, data)
+
+
+def film(t, head, lines):
+    (name, count, *options), rows = words_of(head), []
+    how = {"period_type": "space/bytes", "period": "1", "at": "i", **dict(option.partition("=")[::2] for option in options)}
+    for line in AREAS * (how.pop("areas", None) is not None) + lines:
+        names, _, formulas = line.rpartition(": ")
+        times, *formulas = formulas.split() if ": x" in line else ("x1", *formulas.split())
+        for k in range(int(times[1:])):
+            stack = [plain(name).replace("%d", str(k)) for name in reversed(names.split(";")) if name]
+            rows.append((stack if ";" in names else [*stack, "serve", "main"], [compile(f, head, "eval") for f in formulas], k))
+    types = (pb.HEAP + ["rss_space/bytes", "mapped_space/bytes"])[:max(max(2 + len(formulas) for _, formulas, _ in rows), 4)]
+    at, how = how.pop("at"), {key: int(value) if key in NUMBERS else value for key, value in how.items()}
+    for i in range(int(count)):
+        made = []
+        for stack, formulas, k in rows:
+            kib = [int(eval(formula, {"i": i, "k": k})) for formula in formulas]
+            made.append((stack, [kib[0], kib[0] << 10, kib[1], kib[1] << 10, *(n << 10 for n in kib[2:]), 0, 0][:len(types)]))
+        write(t, f"{name}{i:02}.pb.gz", pb.gz(pb.profile(made, types=types, time=time_at(0) + int(eval(at) * samples.MINUTE), **how)))
+
+
+def findings(text):
+    for found in (one for run in json.loads(text)["runs"] for one in run["findings"]):
+        place = found["shared"] or (found["place"] or {}).get("function") or "-"
+        yield f"{found['kind']} {found['what']} {place} {found['reason']}\n"
+
+
 def alternatives(line):
     """The lines that a line with {a|b} stands for."""
     parts = re.split(r"\{([^{}]*\|[^{}]*)\}", line)
@@ -93,12 +130,14 @@ def run(t, code, line, wanted):
     given = {word[0]: word[1:] for word in words if word[0:1] in ("<", ">")}
     env = list(itertools.takewhile(re.compile("[A-Z_]+=").match, words))
     args = [plain(word) for word in words[len(env):] if word[0:1] not in ("<", ">")]
+    args = [arg for word in args for arg in sorted(glob.glob(word, root_dir=t.dir)) * ("*" in word) or [word]]
     result = t.fails(code, *args, stdin=t.load(given["<"]) if "<" in given else b"", env=dict(word.split("=", 1) for word in env),
                      manners=not any(arg.startswith("--report") for arg in args))
     if ">" in given:
         t.write(given[">"], result.out)
-    for mark, said in (("|", result.text), ("!|", result.err)):
+    for mark, said in (("|", result.text), ("!|", result.err), ("=", "")):
         want = [text for other, text in wanted if other == mark]
+        said = "".join(findings(result.text)) if mark == "=" and want else said
         t.check(not want or said == "".join(one + "\n" for one in want if one or len(want) > 1),
                 f"{line}: printed\n{said}not\n" + "\n".join(want))
     for mark, text in wanted:
@@ -116,9 +155,11 @@ def perform(t, steps):
                 run(t, int(word[1:] or 0), line, behind)
         elif word == "file":
             name, *options = words_of(head)
-            t.write(name, profile_of(options, ", ".join(filter(None, (text, *(more for _, more in behind))))))
+            write(t, name, profile_of(options, ", ".join(filter(None, (text, *(more for _, more in behind))))))
         elif word == "text":
-            t.write(head, plain(text).encode("latin-1"))
+            write(t, head, plain(text).encode("latin-1"))
+        elif word == "film":
+            film(t, rest, [line for _, line in behind])
         elif word == "values":
             want = {";".join(stack): values for stack, values in samples_of(", ".join(filter(None, (text, *(more for _, more in behind)))))}
             t.equal(pb.read(t.load(head)).values(), want, head)
@@ -144,7 +185,7 @@ def cases_of(text):
         name, *lines = part.rstrip("\n").split("\n")
         steps = []
         for line in lines:
-            mark = re.match(r"  (\||!\||\+|-|!)(?: |$)", line)
+            mark = re.match(r"  (\||!\||\+|-|!|=)(?: |$)", line)
             if mark:
                 steps[-1][2].append((mark[1], line[mark.end():]))
             elif line.startswith("  "):

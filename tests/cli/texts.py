@@ -147,35 +147,6 @@ def test_processes_made_by_chance(t):
         t.equal(folded(t, "d"), want, f"turn {turn}")
 
 
-def test_an_attempt_has_at_least_what_the_one_before_had(t):
-    """Of more counts, fewer objects may be estimated: their mean size decides. A receiver keeps the last attempt."""
-    rate, stacks, chance = 524288, [(APP + 0x20 * i,) for i in range(1, 5)], random.Random(6)
-    seen = {stack: [1, 1, 1, 1] for stack in stacks}
-    t.write("0", jemalloc(seen, rate))
-    t.succeeds("--state", "s", "0", "-o", "first")
-    for turn in range(12):
-        t.write("base", jemalloc(seen, rate))
-        base, sent, fell = {stack: list(v) for stack, v in seen.items()}, {}, 0
-        for attempt in range(4):
-            for stack in stacks[:4 if attempt else 3]:
-                for _ in range(chance.randint(0, 2)):
-                    size = chance.choice((1, 16, 4096, 1 << 20, 1 << 24)) if turn else 16 if not attempt else 1 << 20
-                    seen[stack][2] += 1
-                    seen[stack][3] += size
-            t.write("look", jemalloc(seen, rate))
-            last = attempt == 3
-            t.run("--state", "s", "look", "--verify", "-q", "--", "sh", "-c", f"cat > sent; exit {0 if last else 1}")
-            got, plain = folded(t, "sent"), expected(base, seen, rate)
-            for path in set(sent) | set(plain):
-                want = [max(a, b) for a, b in zip(sent.get(path, [0, 0]), plain.get(path, [0] * 4))]
-                t.equal(got.get(path, [0] * 4)[:2], want, f"{turn}.{attempt} {path}")
-                fell += want != plain.get(path, [0] * 4)[:2]
-            sent = {path: values[:2] for path, values in got.items()}
-        t.check(fell or turn, "no estimate fell")
-    t.succeeds("--state", "s", "look", "-q", "-o", "none")
-    t.equal({path: v[:2] for path, v in folded(t, "none").items() if any(v[:2])}, {})
-
-
 def test_show_and_check(t):
     t.write("a.heap", jemalloc(CUR_RECORDS, 512))
     size = f"{len(jemalloc(CUR_RECORDS, 512))} bytes, "
