@@ -309,13 +309,14 @@ static const char *forbidden_by(long number, long a, long b, long c)
     return q.answer;
 }
 
-/* With this flag, the thread that has another filter is the result. */
-static long call_confining(long number, long a, long b, long c, long d, long e)
+/* With this flag, the thread that has another filter is the result. f goes on as it came: its place on the stack
+ * is the caller's, which may have passed less. */
+static long call_confining(long number, long a, long b, long c, long d, long e, long f)
 {
     const char *forbidden = forbidden_by(number, a, b, c);
     bool is_confined = forbidden && pd_agent_before_confine(forbidden);
     has_filter |= number == SYS_seccomp || a == PR_SET_SECCOMP;
-    long result = pd_next()->syscall(number, a, b, c, d, e, 0);
+    long result = pd_next()->syscall(number, a, b, c, d, e, f);
     if (is_confined && (result < 0 || (result && (b & (long)SECCOMP_FILTER_FLAG_TSYNC))))
         pd_agent_confine_failed();
     return result;
@@ -326,7 +327,7 @@ long pd_raw_prctl(int option, long a, long b, long c, long d) __asm__("prctl")
 
 long pd_raw_prctl(int option, long a, long b, long c, long d)
 {
-    return call_confining(SYS_prctl, option, a, b, c, d);
+    return call_confining(SYS_prctl, option, a, b, c, d, 0);
 }
 
 /* ---- syscall(2) ------------------------------------------------------------------------------
@@ -345,6 +346,6 @@ long pd_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
     if (number == SYS_chroot || number == SYS_pivot_root || number == SYS_setns)
         pd_agent_before_move(0); /* the next sample starts the agent's thread again */
     if (number == SYS_prctl || number == SYS_seccomp)
-        return call_confining(number, a, b, c, d, e);
+        return call_confining(number, a, b, c, d, e, f);
     return call(number, a, b, c, d, e, f);
 }

@@ -8,8 +8,9 @@ import random
 import re
 import zlib
 
+import tables as cases
 from flames import CONTROLS, data_of, paths_of
-from leaking import KIND, film, film_in, heap, leaks, resident, series, AGED, HEAP_AREAS, scene
+from leaking import KIND, film, film_in, heap, leaks, series, AGED, scene
 from samples import MINUTE, T0
 from pb import profile
 
@@ -128,16 +129,15 @@ def test_several_runs(t):
 
 
 def test_the_resident_memory(t):
-    arenas = ("[anonymous mappings]", "mmap", "new_arena", "main")
-    files = [resident(t, f"{i}.pb.gz", i, {**HEAP_AREAS, arenas: 30000 + 1500 * i}) for i in range(14)]
+    cases.film(t, "resident 14 period=524288 areas", ["main;new_arena;mmap;[anonymous mappings]: 0 0 30000+1500*i"])
     t.write("app.go", b"line\n" * 40)
-    run = page_of(t, *files, "--source")[1]["runs"][0]
+    run = page_of(t, *(f"resident{i:02}.pb.gz" for i in range(14)), "--source")[1]["runs"][0]
     place = run["report"]["findings"][0]["place"]
     t.check([place["file"], place["line"]] in [one[:2] for one in run["film"]["source"]], "no source of what mapped the area")
     areas = {name: (cause, series_of(series, 14)) for name, cause, _, _, series in run["film"]["areas"]}
     t.equal(areas["[anonymous mappings]"], ("mmap", [1024 * (30000 + 1500 * i) for i in range(14)]))
     t.equal(areas["[file mappings, clean or shared]"][0], "/usr/lib/libx.so")
-    t.equal(set(areas), {stack[0] for stack in (*HEAP_AREAS, arenas)})
+    t.equal(set(areas), {"[live heap]", "[allocator slack]", "[file mappings, clean or shared]", "[anonymous mappings]"})
 
 
 def test_what_becomes_of_allocations(t):
@@ -216,14 +216,6 @@ def test_where_the_page_of_leaks_goes(t):
     t.equal(t.load(files[0]), before)
     t.contains(t.fails(1, "leaks", *files, "--html=/dev/full").err, "/dev/full: cannot write")
     t.equal(t.litter(), [])
-
-
-def test_forms_that_exclude_each_other(t):
-    for args, said in ((("--json", "--html=p"), "exclude each other"), (("--markdown", "--json"), "exclude each other"),
-                       (("--fail-above=1M",), "--fail-above is for --markdown"), (("--base=x",), "--base is for --markdown"),
-                       (("--source",), "--source is for --html"), (("--markdown", "--fail-above=1X"), "must be"),
-                       (("--markdown", "--base="), "is empty"), (("--html=",), "must be")):
-        t.contains(t.fails(2, "leaks", "a", *args).err, said)
 
 
 # ---- the comment ------------------------------------------------------------------------------------

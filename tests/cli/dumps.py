@@ -101,8 +101,7 @@ def test_jemalloc_that_samples(t):
 
 def test_jemalloc_without_sums(t):
     dump(t, jemalloc(), MALLOC_CONF="prof:true,lg_prof_sample:12")
-    result = t.fails(1, "dump.1", "dump.2", "-o", "delta")
-    t.contains(result.err, "no cumulative counts", "prof_accum:true")
+    t.contains(t.fails(1, "dump.1", "dump.2", "-o", "delta").err, "no cumulative counts", "prof_accum:true")
     t.contains(t.succeeds("show", "dump.2").text, "inuse_space/bytes")
 
 

@@ -5,8 +5,8 @@ import json
 import os
 
 from leaking import leaks
-from pb import HEAP, mapped, profile, read
-from samples import COUNTERS, MINUTE, T0, T1, TESTDATA
+from pb import HEAP, mapped, packed, profile, read
+from samples import COUNTERS, MINUTE, T0, T1, TESTDATA, regress
 from texts import APP, gperftools, jemalloc
 
 # Pyroscope's no_addr_no_line.pb.gz has the first: functions at one address of a mapping that says nothing.
@@ -213,3 +213,34 @@ def test_a_start_that_cannot_be_compared_is_refused(t):
     with_time = profile([(("a",), [1, 1])], types=COUNTERS, time=T0)
     t.write("later", profile([(("a",), [3, 3])], types=COUNTERS, time=T1))
     t.equal(read(t.succeeds("-", "later", "--started=@1", stdin=with_time).out).values(), {"a": [2, 2]})
+
+
+# ---- regions of one name ---------------------------------------------------------------------------
+
+REGIONS = ["/memfd:jit (deleted)", "/memfd:jit", "/dev/zero (deleted)", "/anon_hugepage (deleted)",
+           "/SYSV00000000 (deleted)", "/dev/ashmem/dalvik-jit-code-cache (deleted)", "[anon]",
+           "[anon:jit]", "[anon_shmem:jit]", "//anon", "/[aio] (deleted)", "anon_inode:[jit]",
+           "/dmabuf:jit", "/secretmem (deleted)", ""]
+
+
+def regions():
+    """Two regions of each name, with one function each at equal offsets."""
+    samples, mappings = [], [(0x400000, 0x500000, 0, "/bin/app", "")]
+    for name in REGIONS:
+        for half, values in (("A", [10, 100]), ("B", [5, 50])):
+            start = 0x7F0000000000 + len(mappings) * 0x100000
+            mappings.append((start, start + 0x10000, 0, name, ""))
+            samples.append((f"{name} {half}", len(mappings), start + 0x123, values))
+    return mapped(samples, mappings, time=T0)
+
+
+def test_regions_of_one_made_up_name_stay_apart(t):
+    data = regress("regions-of-one-name.pb")
+    t.check(data == regions(), "testdata/regress/regions-of-one-name.pb is not what this file writes")
+    t.write("cur", data)
+    t.write("twice", regions().replace(packed(2, [10, 100]), packed(2, [20, 120])))
+    want = {f"{name} {half}": values for name in REGIONS
+            for half, values in (("A", [10, 100]), ("B", [5, 50]))}
+    t.equal(read(t.succeeds("--state", "state", "cur").out).values(), want)
+    t.equal(read(t.succeeds("cur", "twice", "--verify").out).values(),
+            {f"{name} A": [10, 20] for name in REGIONS})

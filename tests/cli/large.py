@@ -91,8 +91,7 @@ def test_more_than_two_gigabytes(t):
 def test_no_more_memory_than_allowed(t):
     need_memory(t)
     lay(t, "cur", [3, 1 << 40], 10**9)
-    result = t.fails(1, "check", "cur", "--max-memory=1500M")
-    t.contains(result.err, "pprofdelta: cur: ", "--max-memory")
+    t.contains(t.fails(1, "check", "cur", "--max-memory=1500M").err, "pprofdelta: cur: ", "--max-memory")
 
 
 if __name__ == "__main__":

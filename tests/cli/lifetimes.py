@@ -3,8 +3,7 @@
 import random
 
 from pb import HEAP, Stack, gz, profile
-from samples import SECOND, T0
-from live import stamp
+from samples import SECOND, T0, stamp
 
 TYPES = [*HEAP, "freed_objects/count", "freed_space/bytes"]
 
@@ -45,24 +44,6 @@ def test_medians(t):
         t.equal(got[name], [alloc, ended.get(0, 0), sum(ended.values()) - ended.get(0, 0), inuse, shown], name)
 
 
-def test_the_table(t):
-    rows = [*aged("temp", 4096, 0, {0: 4096}), *aged("keeps", 2048, 2048, {}), *aged("queue", 1000, 0, {1: 10, 3: 990}),
-            *aged("leak", 1000, 900, {0: 40, 5: 60}), *aged("leak", 0, 0, {0: 60}, labels={"thread": "1"}),
-            (("idle", "main"), [0] * 6)]
-    t.write("p", profile(rows, types=TYPES))
-    text = t.succeeds("show", "--lifetimes", "p").text
-    t.contains(text, "\n4 of 4 stacks, by what was freed in the window of its allocation\n"
-               "   alloc  temporary              freed     inuse  median\n"
-               "   space      space       %      later     space     age  stack\n"
-               " 4.00KiB    4.00KiB  100.0%         0B        0B       0  temp < main\n"
-               "   1000B       100B   10.0%        60B      900B      >5  leak < main\n"
-               " 2.00KiB         0B    0.0%         0B   2.00KiB       -  keeps < main\n"
-               "   1000B         0B    0.0%      1000B        0B       3  queue < main\n")
-    t.contains(t.succeeds("show", "--lifetimes", "--top=1", "--focus=leak|queue", "p").text,
-               "the first 1 of 2 stacks", "leak < main")
-    t.lacks(t.succeeds("show", "--lifetimes", "--top=1", "p").text, "leak <")
-
-
 def test_windows_are_added_up(t):
     windows = [aged("a", 100, 60, {0: 40}), aged("a", 10, -25, {0: 5, 1: 30}), aged("a", 0, -30, {2: 30})]
     for i, rows in enumerate(windows, 1):
@@ -72,13 +53,3 @@ def test_windows_are_added_up(t):
     got = lifetimes(t, "sum")
     t.equal(got["a"], [110, 45, 60, 5, "1"])
     t.contains(t.fails(2, "show", "--lifetimes", "1", "2").err, "pprofdelta sum FILE... | pprofdelta show --lifetimes -")
-
-
-def test_what_has_no_ages(t):
-    t.write("p", profile([(("f",), [1, 2, 3, 4])]))
-    result = t.fails(1, "show", "--lifetimes", "p")
-    t.contains(result.err, "p: has no type freed_space: ")
-    t.equal(result.out, b"")
-    for options, words in ((["--raw"], "exclude each other"), (["--json"], "exclude each other"),
-                           (["--type=inuse_space"], "--type is not for"), (["--cum"], "--cum is for the table")):
-        t.contains(t.fails(2, "show", "--lifetimes", *options, "p").err, words)

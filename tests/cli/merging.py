@@ -29,8 +29,7 @@ def fleet(t, hosts=3, windows=3):
 
 def test_counters_of_all_windows_and_gauges_of_the_last_ones(t):
     files = fleet(t)
-    result = t.succeeds("merge", *files, "-o", "out")
-    t.contains(result.err, "note: files that do not count", "1 of 10")
+    t.contains(t.succeeds("merge", *files, "-o", "out").err, "note: files that do not count", "1 of 10")
     got = read(t.load("out"))
     want = {"f;main": [18, 180, 3, 69], "only1;main": [3, 3, 0, 0], "only2;main": [3, 3, 0, 0], "only3;main": [3, 3, 0, 0]}
     t.equal(got.values(), want)
@@ -56,32 +55,16 @@ def test_labels(t):
     t.contains(t.fails(2, "merge", *files, "--label-target=").err, "must be the key of a label")
 
 
-def test_what_is_refused(t):
-    """The files, and what to do. merge_test.c has every window that does not count."""
-    files = fleet(t, hosts=2)
-    t.succeeds("merge", *files, "-q", "-o", "merged")
-    t.write("look.1", look(1, 1))
-    t.write("look.2", look(1, 2))
-    t.succeeds("look.1", "look.2", "-o", "pair")
-    t.write("bad", b"\xff\xff")
-    t.write("mutex", gz(profile([(("f",), [1, 2])], types=["contentions/count", "delay/nanoseconds"])))
-    t.succeeds("--state", "m", "mutex", "-o", "other")
-    for name, words, may_be_forced in (
-            ("look.1", "it may be cumulative", True), ("pair", "the delta of two files", True),
-            ("merged", "it is a merge", True), ("bad", "bad: ", False), ("nowhere", "cannot open", False),
-            ("s1", "s1: ", False), ("other", "the value types differ", False)):
-        result = t.fails(1, "merge", *files, name, "-o", "out", "-q")
-        t.contains(result.err, words)
-        t.check(not os.path.exists(t.path("out")), "wrote")
-        if may_be_forced:
-            t.contains(result.err, f"pprofdelta: {name}: ", "--force takes any other profile")
-            result = t.succeeds("merge", "delta.2.1", name, name, "--force")
-            t.contains(read(result.out).comments[0], "windows=2 targets=2")
-    for code, args, *words in (
-            (1, ("sum", "merged", "delta.1.3"), "it is a merge"), (1, ("look.1", "merged"), "already a delta"),
-            (1, ("sum", "delta.1.1", "delta.2.1", "--force"), "two states", "pprofdelta merge adds up"),
-            (2, ("merge",), "the deltas are missing"), (2, ("merge", *files, "-"), "stdin cannot be one"),
-            (1, ("merge", *files, "--max-memory=20k"), "--max-memory=SIZE raises the limit")):
-        t.contains(t.fails(code, *args).err, *words)
-    t.contains(t.succeeds("merge", "delta.2.1", "delta.2.3").err,
-               "note: windows of a target are missing before delta.2.3")
+def test_a_directory_of_windows(t):
+    """What is no profile, or a link, is left out with a note."""
+    os.mkdir(t.path("dir"))
+    t.write("dir/2a.pb.gz", b"no profile\n")
+    os.symlink("1.pb.gz", t.path("dir/4.pb.gz"))
+    result = t.run("sum", "dir", "-o", "out")
+    t.equal((result.code, result.err.splitlines()[-1]), (1, "pprofdelta: dir: no file in it is a profile"))
+    for n in range(1, 4):
+        t.write("look", look(1, n))
+        t.succeeds("--state", "s", "look", "-o", f"dir/{n}.pb.gz", "-q")
+    result = t.succeeds("sum", "dir", "-o", "out")
+    t.equal(read(t.load("out")).something(), read(t.load("look")).something())
+    t.equal(result.err.count("it is left out"), 2, result.err)

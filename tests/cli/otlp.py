@@ -42,44 +42,6 @@ def test_two_states_that_begin_with_one_file_have_ids_of_their_own(t):
     t.equal(len(ids), 16)
 
 
-def test_the_resource_of_the_options(t):
-    r = otlp(t, "--resource", "service.name=a", "--resource=k=x=y,z%41", "--resource", "service.name=b",
-             "--resource=empty=", env=CLEAN)
-    t.equal(r.resource, [("service.name", "b"), ("k", "x=y,z%41"), ("empty", "")])
-
-
-def test_the_resource_of_the_environment(t):
-    env = {"OTEL_RESOURCE_ATTRIBUTES": " service.name = shop%2c1 ,host.name=h%3D,,empty=,",
-           "OTEL_SERVICE_NAME": ""}
-    t.equal(otlp(t, env=env).resource, [("service.name", "shop,1"), ("host.name", "h="), ("empty", "")])
-    env["OTEL_SERVICE_NAME"] = "other,=%41"
-    t.equal(otlp(t, env=env).resource[0], ("service.name", "other,=%41"))
-    t.equal(otlp(t, "--resource=service.name=mine", env=env).resource[0], ("service.name", "mine"))
-
-
-def test_a_bad_variable_is_noted_and_ignored(t):
-    for text, why in (("novalue", "no ="), ("=x", "no key"), ("a=b,c=%4", "hexadecimal"),
-                      ("a=%zz", "hexadecimal"), ("a=%00", "hexadecimal")):
-        result = t.succeeds(*pair(t), "--format=otlp",
-                            env={"OTEL_RESOURCE_ATTRIBUTES": text, "OTEL_SERVICE_NAME": "s"})
-        t.contains(result.err, "OTEL_RESOURCE_ATTRIBUTES is ignored", why)
-        t.equal(Request(inflate(result.out)).resource, [("service.name", "s")])
-    for args in ((), ("-q", "--format=otlp")):
-        t.lacks(t.succeeds(*pair(t), *args, env={"OTEL_RESOURCE_ATTRIBUTES": "bad"}).err, "OTEL")
-
-
-def test_wrong_command_lines(t):
-    names = pair(t)
-    t.contains(t.fails(2, *names, "--format=json").err, "--format")
-    for value in "novalue", "=x", "":
-        t.contains(t.fails(2, *names, "--format=otlp", f"--resource={value}").err, "KEY=VALUE")
-    for verb in [], ["sum"]:
-        t.contains(t.fails(2, *verb, *names, "--resource=a=b").err, "--format=otlp")
-    t.contains(t.fails(125, "record", "--resource=a=b", "--", "true").err, "--format=otlp")
-    t.contains(t.fails(125, "record", "--format=x", "--", "true").err, "--format")
-    t.contains(t.succeeds("--version").text, "opentelemetry-proto 1.11", "v1development")
-
-
 def test_a_window_that_is_sent_again_has_its_ids(t):
     t.write("one.pb.gz", gz(prev()))
     t.write("two.pb.gz", gz(cur()))

@@ -5,7 +5,6 @@ import random
 import re
 
 from pb import Stack, profile
-from samples import two
 
 COUNT = ["n/count"]
 
@@ -45,24 +44,6 @@ def model_of(samples, wanted):
     return {name: tuple(one) for name, one in got.items()}
 
 
-def test_it_reads_like_pprof(t):
-    t.write("a", profile([(("grow", "parse", "serve", "main"), [600]), (("parse", "retry", "main"), [200]),
-                          (("parse", "serve", "main"), [100]), (("idle", "main"), [100])], types=["space/bytes"]))
-    text = t.succeeds("show", "a", "--peek", "^(parse|main)$").text
-    line = "-" * 71 + "+" + "-" * 13 + "\n"
-    t.equal(text[text.index("\n2 functions"):],
-            "\n2 functions, by space\n"
-            "        flat   flat%    sum%         cum    cum%       calls  calls%\n" + line +
-            "                                                        700B   77.8% |   serve\n"
-            "                                                        200B   22.2% |   retry\n"
-            "        300B   30.0%   30.0%        900B   90.0%                     | parse\n"
-            "                                                        600B   66.7% |   grow\n" + line +
-            "          0B    0.0%   30.0%       1000B  100.0%                     | main\n"
-            "                                                        700B   70.0% |   serve\n"
-            "                                                        200B   20.0% |   retry\n"
-            "                                                        100B   10.0% |   idle\n")
-
-
 def test_of_one_and_of_two(t):
     """Against a reading in Python, on stacks made by chance; of two, what changed."""
     chance = random.Random(3)
@@ -96,18 +77,3 @@ def test_filters_and_types(t):
     t.contains(text, "tag       25.0% of alloc_space: user=x", "10B   25.0%")
     t.lacks(text, "other")
     t.contains(t.succeeds("show", "a", "--peek", "nowhere").text, "\n0 functions, by alloc_space\n")
-
-
-def test_what_is_wrong(t):
-    two(t, [(("f",), [1, 1])], [(("f",), [2, 2])])
-    for args, words in ((("--peek", "("), "is not a regular expression"), (("--peek", r"\d"), "is not a POSIX regular"),
-                        (("--peek="), "must be a regular expression"), (("--peek", "f", "--json"), "exclude each other"),
-                        (("--peek", "f", "--top"), "is for the table"), (("--peek", "f", "--cum"), "is for the table")):
-        t.contains(t.fails(2, "show", "cur.pb.gz", *([args] if isinstance(args, str) else args)).err, words)
-
-
-def test_names_are_shown_safely(t):
-    t.write("a", profile([(("f\x1b\n\u202e", "g\x1b"), [1])], types=COUNT))
-    text = t.succeeds("show", "a", "--peek", ".").text
-    t.contains(text, "f\\x1b\\x0a\\xe2\\x80\\xae\n", "   g\\x1b\n")
-    t.lacks(text, "\x1b", "\u202e")

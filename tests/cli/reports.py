@@ -5,7 +5,7 @@ import os
 import shutil
 
 from pb import profile, read
-from samples import SECOND, T0, T1, pair, two
+from samples import SECOND, T0, T1, pair
 
 KEYS = ["samples", "identity", "mappings", "restart", "window", "had_base", "same", "may_be_window", "clock_set_back",
         "may_be_two_kinds", "id", "sequence", "attempt", "unknown_fields", "left_out", "output_bytes", "unread_bytes", "types"]
@@ -41,28 +41,6 @@ def test_json_of_the_usual_pair(t):
                 (name, "gauge", total, total))
 
 
-def test_json_of_everything_at_once(t):
-    """Matched, new, vanished, clamped and repeated samples, and the law that ties the sums."""
-    before = [(("a",), [100, 1000]), (("b",), [10, 100]), (("gone",), [7, 70]), (("z",), [0, 0])]
-    after = [(("a",), [60, 700]), (("a",), [50, 500]), (("b",), [8, 110]), (("new",), [4, 40]),
-             (("z",), [0, 0])]
-    got, _ = report(t, *two(t, before, after), "--verify")  # the note on what was clamped is in it
-    t.equal({k: got["samples"][k] for k in ("in", "out", "new", "clamped", "duplicate")},
-            {"in": 5, "out": 3, "new": 1, "clamped": 1, "duplicate": 1})
-    objects, space = got["types"]
-    t.equal([objects[k] for k in ("prev", "cur", "delta", "clamped", "vanished")],
-            [117, 122, 14, 2, 7])
-    t.equal([space[k] for k in ("prev", "cur", "delta", "clamped", "vanished")],
-            [1170, 1350, 250, 0, 70])
-    for kind in got["types"]:
-        t.equal(kind["prev"] + kind["delta"] - kind["clamped"] - kind["vanished"], kind["cur"])
-    t.contains(t.succeeds("prev.pb.gz", "cur.pb.gz", "--report", manners=False).err, """
-prev   cur  delta  clamped  vanished  type
- 117   122     14        2         7  alloc_objects/count
-1170  1350    250        0        70  alloc_space/bytes
-""", "note: cur.pb.gz: 1 sample went backwards")
-
-
 def test_json_names_are_escaped(t):
     kinds = [b'say "hi"\\\n\x01/caf\xc3\xa9', b"alloc_space/\xff\xc3"]
     s = profile([], types=["A/B", "alloc_space/C"], time=T0)
@@ -75,26 +53,6 @@ def test_json_names_are_escaped(t):
     t.equal((names[0]["type"], names[0]["unit"]), ('say "hi"\\\n\x01', "café"))
     t.equal(names[1]["unit"], "\ufffd\ufffd")
     t.lacks(result.err.rstrip("\n"), "\n", "\x01")
-
-
-def test_text(t):
-    before, after = pair(t)
-    result = t.succeeds(before, after, "--report", manners=False)
-    t.equal(result.err, f"""\
-window    2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z (60 s)
-restart   no
-samples   3 in, 3 out
-          2 matched, 1 new, 0 vanished, 0 clamped, 0 duplicate
-identity  4 locations by address, 0 by lines
-output    {len(result.out)} bytes
-
-prev   cur  delta  type
-  15    21      6  alloc_objects/count
-1500  2108    608  alloc_space/bytes
-   -     8      8  inuse_objects/count (gauge)
-   -   758    758  inuse_space/bytes (gauge)
-""")
-    t.equal(t.succeeds(before, after, "--report=text", manners=False).err, result.err)
 
 
 def test_a_report_that_cannot_be_printed_changes_nothing_else(t):

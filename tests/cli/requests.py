@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from pb import gz, read
+from pb import read
 from samples import valid
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -81,41 +81,6 @@ def test_both_formats_show_the_same(t):
             texts = [t.succeeds("show", *form, name).text.replace('"r"', '"p"') for name in ("r", "p")]
             t.check(form != ("--folded",) or texts[0] == texts[1], f"{kind} {form}")
         t.contains(t.succeeds("show", "p", "r").text, "alloc_space" if kind == "heap" else "delay")
-
-
-def test_the_heading(t):
-    otlp(t)
-    t.contains(t.succeeds("show", "r").text, "(gzip, OTLP, ", 'resource  service.name="shop"', "scope     memory ",
-               "profiles  4 of 1 resource, with ", "binary    /tmp/orders/orders")
-    t.contains(t.succeeds("show", ALL).text, "(OTLP, 8 samples)", 'service.name="a", process.pid=7',
-               "3 attributes of their own and 2 original payloads: --raw")
-
-
-def test_raw_is_the_request(t):
-    got = t.succeeds("show", "--raw", ALL).text
-    t.contains(got, "resource: \"http://resource\"\n", "scope: \"one\" \"1\" \"http://schema\"\n", "  entity \"service\"\n",
-               "stack 2 attributes 11 link 1 at 1767225600000000001 1767225600000000002\n",
-               'attribute "process.pid" = 7', "original payload: \"pprof\" 3 bytes",
-               "  1: trace 0102030405060708090a0b0c0d0e0f10 span 0102030405060708\n",
-               '  9: "nested" = {"a": "x", "b": [1, "y"]} ""\n')
-    for table in ("mapping", "location", "function", "attribute", "stack", "link", "string"):
-        t.contains(got, f"\n{table}_table:\n  0:")
-
-
-def test_check_says_what_is_in_it(t):
-    t.write("packed", gz(open(ALL, "rb").read()))
-    t.contains(t.succeeds("check", "packed").text, "packed: ok: gzip, 886 bytes inflated, an OTLP request, "
-               "2 resources, 3 scopes, 3 profiles, 4 timestamps, 1 link, 2 original payloads, 3 other attributes")
-    t.equal(t.succeeds("check", "-q", "packed").text, "")
-
-
-def test_windows_refuse_several_and_what_is_a_window(t):
-    otlp(t)
-    for args in ((ALL, valid("heap", 2)), (valid("heap", 1), ALL), ("--state", "S", ALL), ("sum", ALL)):
-        t.contains(t.fails(1, *args, "--force", "-o", "out").err,
-                   "this OTLP request has profiles of 3 resources, scopes or times", "hint: pprofdelta show prints")
-    t.contains(t.fails(1, "r", valid("heap", 2), "-o", "out").err, "r: comment: this is already a delta", "hint: --force")
-    t.check(not os.path.exists(t.path("out")) and not os.path.exists(t.path("S")), "nothing is left")
 
 
 def raw(t, *args, **kwargs):

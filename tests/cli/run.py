@@ -15,8 +15,8 @@ sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
 
-MODULES = ("usage", "inputs", "outputs", "ends", "deltas", "identity", "cumulative", "resets", "started", "reports", "checking",
-           "showing", "filters", "windows", "uploading", "otlp", "requests", "summing", "merging", "exporting", "live",
+MODULES = ("usage", "inputs", "outputs", "ends", "identity", "reports",
+           "showing", "tables", "filters", "windows", "uploading", "otlp", "requests", "merging", "exporting",
            "leaking", "lifetimes", "peeking", "flames", "answers", "terminals", "texts", "worlds")
 
 if __name__ == "__main__":

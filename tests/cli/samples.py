@@ -55,3 +55,13 @@ def regress(name):
 def valid(kind, number):
     """The path of one of the two profiles of this kind in testdata/valid."""
     return os.path.join(TESTDATA, "valid", f"{kind}.{number}.pb.gz")
+
+
+TRACKER = "00000000000000ab"
+
+
+def stamp(seq, kind="delta", since=None, until=None):
+    """The comment of a profile of record."""
+    start = T0 if kind == "full" else T0 + (seq - 1 if since is None else since) * SECOND
+    end = T0 + (seq if until is None else until) * SECOND
+    return f"pprofdelta: live epoch=1 seq={seq} kind={kind} from={start} to={end} id={TRACKER}"

@@ -5,9 +5,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+from datetime import datetime, timedelta, timezone
 
 from harness import TIMEOUT
 import pb
+from samples import CUR, PREV, SECOND
 
 CROWD = 200
 DELTA = ("prev", "cur", "--report", "--verify")
@@ -106,3 +108,19 @@ def test_a_crowd(t):
         t.equal((process.returncode, err), (0, b""), name)
     t.check(all(t.load(name) == want for name in set(names)), "all wrote the same")
     t.equal(sorted(os.listdir(t.dir)), sorted({"prev", "cur", *names}))
+
+
+def is_restart(t, ruler, text):
+    t.write("prev", pb.gz(pb.profile(PREV, time=ruler)))
+    t.write("cur", pb.gz(pb.profile(CUR, time=0)))
+    result = t.succeeds("prev", "cur", "--started", text)
+    return "a restart" in result.err
+
+
+def test_many_days_agree_with_the_calendar(t):
+    zone = timezone(timedelta(hours=-3, minutes=-30))
+    for days in range(1, 92000, 4567):
+        when = datetime(1970, 1, 1, 13, 14, 15, tzinfo=zone) + timedelta(days=days)
+        nanos = int(when.timestamp()) * SECOND
+        t.check(not is_restart(t, nanos, when.isoformat()), f"{when} is after {nanos}")
+        t.check(is_restart(t, nanos - 1, when.isoformat()), f"{when} is not after {nanos - 1}")

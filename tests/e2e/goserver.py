@@ -107,8 +107,7 @@ def test_profiles_that_count_nothing(t):
         scrape(t, profile, "prev")
         scrape(t, profile, "cur")
         for args in ((), ("-c", counter)):
-            result = t.fails(1, "prev", "cur", "-o", "delta", *args)
-            t.contains(result.err, f"this is a {kind} profile ({counter})", "--force")
+            t.contains(t.fails(1, "prev", "cur", "-o", "delta", *args).err, f"this is a {kind} profile ({counter})", "--force")
         t.succeeds("prev", "cur", "-o", "delta", "-c", counter, "--force", "-q")
 
 
@@ -119,8 +118,7 @@ def test_windows_of_the_server(t):
         for name in ("prev", "cur"):
             list(pool.map(lambda kind, to=name: scrape(t, kind + "?seconds=1", kind + to), kinds))
     for kind in kinds:
-        result = t.fails(1, kind + "prev", kind + "cur", "-o", "delta")
-        t.contains(result.err, "cur is a window already", "?seconds=")
+        t.contains(t.fails(1, kind + "prev", kind + "cur", "-o", "delta").err, "cur is a window already", "?seconds=")
         scrape(t, kind, "whole")
         t.contains(t.succeeds(kind + "prev", "whole", "-o", "delta").err, "if one is a window")
 

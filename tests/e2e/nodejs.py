@@ -48,8 +48,7 @@ def test_nothing_is_a_counter_by_name(t):
     lay(t)
     for name in profiles:
         t.contains(t.succeeds("check", name).text, "ok: gzip", "0 mappings")
-    result = t.fails(1, "heap.1", "heap.2", "-o", "delta")
-    t.contains(result.err, "counter", "inuse_space/bytes", "-c TYPE")
+    t.contains(t.fails(1, "heap.1", "heap.2", "-o", "delta").err, "counter", "inuse_space/bytes", "-c TYPE")
     for args in ((), ("-c", "sample"), ("-c", "wall")):
         result = t.fails(1, "time.1", "time.2", "-o", "delta", *args)
         t.contains(result.err, "this is a wall-clock profile (wall/nanoseconds)", "--force")

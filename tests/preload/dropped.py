@@ -153,8 +153,7 @@ def test_windows_that_cannot_be_written(t):
     t.contains(text, "profiles are missing: process ", f"cannot write to {out}")
     t.contains(err, text)
     for verb in "leaks", "recover":
-        ran = plainly(t, t.binary, verb, "out")
-        t.contains(ran.err, f"out/{name}: profiles are missing here")
+        t.contains(plainly(t, t.binary, verb, "out").err, f"out/{name}: profiles are missing here")
     # A folder of this name that is another's, or a link, is not used.
     for trap in "link", "other":
         out = folder(t)

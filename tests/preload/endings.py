@@ -41,8 +41,7 @@ def test_the_last_thread_ends_the_program(t):
     for how, threads in (("alone", 0), ("workers", 4), ("cancelled", 1), ("late", 0),
                          ("late-thread", 1)):
         fresh(t)
-        ran = quiet(t, same(t, target(t, "lastone"), how, options=[EVERYTHING], code=0))
-        t.equal(ran.out, b"the exit handler ran\n", how)
+        t.equal(quiet(t, same(t, target(t, "lastone"), how, options=[EVERYTHING], code=0)).out, b"the exit handler ran\n", how)
         windows = only(t, checked(t, t.path("out")))
         t.equal(allocated(windows, "leak_at_last"), 100 * (threads + 1), how)
 
@@ -64,8 +63,7 @@ def test_the_last_thread_of_a_child(t):
 
 def test_threads_that_end_by_the_system_call(t):
     """The C library does not hear of it; the kernel takes the main thread's status."""
-    ran = quiet(t, same(t, target(t, "lastone"), "raw", options=[EVERYTHING], code=7))
-    t.equal(ran.out, b"")
+    t.equal(quiet(t, same(t, target(t, "lastone"), "raw", options=[EVERYTHING], code=7)).out, b"")
     t.equal(allocated(only(t, checked(t, t.path("out"))), "leak_early"), 100)
 
 
@@ -129,8 +127,7 @@ def test_signals_for_children(t):
 
 
 def test_actions_look_as_they_are(t):
-    ran = quiet(t, same(t, target(t, "signalled"), "asks", code=0))
-    t.lacks(ran.out.decode(), "strange")
+    t.lacks(quiet(t, same(t, target(t, "signalled"), "asks", code=0)).out.decode(), "strange")
 
 
 def test_daemons(t):
@@ -278,8 +275,7 @@ def test_the_calls_of_the_agent(t):
     """A filter kills for each call but those that the agent says it makes."""
     for options in ([], ["--keep=2", "--threshold=10k"], ["--to=cat >>got"], ["--format=otlp", "--pressure"]):
         fresh(t)
-        ran = same(t, target(t, "confined"), "only", options=["--rate=1", "--interval=20ms", *options], code=3)
-        t.lacks(ran.err, "seccomp")
+        t.lacks(same(t, target(t, "confined"), "only", options=["--rate=1", "--interval=20ms", *options], code=3).err, "seccomp")
 
 
 # ---- without memory -------------------------------------------------------------------------

@@ -264,8 +264,7 @@ def test_what_the_command_does_not_take_at_the_end(t):
         t.check(profiles[0].total(recorded.ALLOC_BYTES) > 15e6, "allocations are missing")
     os.chmod(t.path("out"), 0o500)
     if os.geteuid() != 0:
-        ran = record(t, *program, options=["--to=exit 9", "-o", t.path("out")])
-        t.equal(ran.code, 125)
+        t.equal(record(t, *program, options=["--to=exit 9", "-o", t.path("out")]).code, 125)
 
 
 def test_the_folder_vanishes(t):
@@ -346,8 +345,7 @@ def test_profiles_have_the_name_that_was_run(t):
                           (["bash", "-c", "exec -a '' ./family-server"], "unknown"),
                           (["bash", "-c", "exec -a there/ ./family-server"], "unknown")):
         shutil.rmtree(t.path("out"), ignore_errors=True)
-        ran = record(t, *command, options=["--rate=1"])
-        t.equal(ran.code, 0, str(command))
+        t.equal(record(t, *command, options=["--rate=1"]).code, 0, str(command))
         first = next((path for path in sorted(os.listdir(t.path("out"))) if path.startswith(f"heap.{name}.")
                       and path.endswith(".pb.gz")), None)
         t.check(first, f"{command}: {os.listdir(t.path('out'))}")
@@ -395,9 +393,7 @@ def test_stderr_that_is_something_else_by_now(t):
     code = ("import os, time\nfd = os.open('data', os.O_CREAT | os.O_WRONLY)\nos.dup2(fd, 2)\n"
             "kept = [bytes(50000) for _ in range(100)]\ntime.sleep(0.5)\n")
     os.mkdir(t.path("out"))
-    ran = record(t, "bash", "-c", "rmdir out; exec /usr/bin/python3 -c \"$0\"", code,
-                 options=["--interval=50ms"])
-    t.equal(ran.code, 0)
+    t.equal(record(t, "bash", "-c", "rmdir out; exec /usr/bin/python3 -c \"$0\"", code, options=["--interval=50ms"]).code, 0)
     t.equal(t.load("data"), b"")
 
 
@@ -442,8 +438,7 @@ def test_what_record_cannot_do(t):
                       ([], {"PPROFDELTA_AGENT": "file"}), ([], {"PPROFDELTA_AGENT": "missing"}),
                       ([], {"PPROFDELTA_AGENT": "folder"})):
         t.fails(125, "record", *args, "true", env=env)
-    ran = t.fails(125, "record", "true", env={"PPROFDELTA_AGENT": "file"})
-    t.contains(ran.err, "file: is no shared object")
+    t.contains(t.fails(125, "record", "true", env={"PPROFDELTA_AGENT": "file"}).err, "file: is no shared object")
     if os.path.exists("/dev/full"):
         with open("/dev/full", "wb") as full:
             done = subprocess.run([t.binary, "record", "--help"], stdout=full, check=False, stderr=subprocess.PIPE)
@@ -473,8 +468,7 @@ def test_signals_by_name_and_number(t):
 
 def test_arguments_are_the_commands_own(t):
     t.equal(record(t, "echo", "-o", "--rate", "--", "x").out, b"-o --rate -- x\n")
-    done = plainly(t, t.binary, "record", "-o", t.path("out"), "echo", "--help")
-    t.equal(done.out, plainly(t, "echo", "--help").out)
+    t.equal(plainly(t, t.binary, "record", "-o", t.path("out"), "echo", "--help").out, plainly(t, "echo", "--help").out)
 
 
 CHURN = """
@@ -555,12 +549,6 @@ def test_all_processes_of_a_run_have_one_limit(t):
     found = recorded.profiles(t.path("out"))
     t.equal(sum(len(profiles) for profiles in found.values()), 3)
     t.check(any("counted" in p.path for profiles in found.values() for p in profiles), "the last program is there")
-
-
-def test_limits_that_are_none(t):
-    for value in ("", "0", "-1", "0s", "x", "5x", "1.5", "5m5", "0k"):
-        t.contains(t.fails(125, "record", f"--keep={value}", "true").err, "--keep", "7d", "1G")
-    t.contains(t.fails(125, "record", "--keep=1", "--to=cat", "true").err, "--keep", "--to")
 
 
 def test_requests_of_otlp(t):

@@ -188,8 +188,7 @@ def test_forks_in_signal_handlers(t):
 
 def test_forks_while_loading(t):
     """A child is not held up by what another thread of its parent was doing, and is recorded."""
-    ran = quiet(t, same(t, target(t, "loading"), options=[EVERYTHING], code=0))
-    t.equal(ran.out, b"the child ended with 5\n")
+    t.equal(quiet(t, same(t, target(t, "loading"), options=[EVERYTHING], code=0)).out, b"the child ended with 5\n")
     found = checked(t, t.path("out"))
     t.equal(len(found), 2, "processes")
     most = max(p.total(recorded.ALLOC_BYTES) for ps in found.values() for p in ps)
@@ -297,8 +296,7 @@ def test_replaced_operators(t):
     """A program's own new and delete, or a library's for what is aligned alone: each gets back what
     it gave."""
     for name, blocks in (("replaced", b"3, then 0\n"), ("operators", b"2, then 0\n")):
-        ran = quiet(t, same(t, target(t, name), options=[EVERYTHING], code=0))
-        t.equal(ran.out, blocks, name)
+        t.equal(quiet(t, same(t, target(t, name), options=[EVERYTHING], code=0)).out, blocks, name)
     checked(t, t.path("out"))  # no stack has the agent's operators between these and the program
 
 
@@ -313,8 +311,7 @@ def test_one_thread_alone(t):
 
 def test_threads_that_ask_for_their_attributes(t):
     """The C library allocates for the answer, with a lock of the thread held that the agent needs, too."""
-    ran = quiet(t, same(t, target(t, "attributes"), options=[EVERYTHING]))
-    t.equal(ran.out, b"160 threads\n")
+    t.equal(quiet(t, same(t, target(t, "attributes"), options=[EVERYTHING])).out, b"160 threads\n")
     profile = only(t, checked(t, t.path("out")))[-1]
     t.equal(sums_of(profile, recorded.INUSE_BYTES), {"leak_in_thread": 160 * 1000})
 

@@ -140,6 +140,5 @@ def test_bash(t):
 
 def test_no_samples_no_thread(t):
     """A program that allocates little stays single-threaded."""
-    ran = record(t, "cat", "/proc/self/status", options=["--rate=1T"])
-    t.contains(ran.out.decode(), "Threads:\t1\n")
+    t.contains(record(t, "cat", "/proc/self/status", options=["--rate=1T"]).out.decode(), "Threads:\t1\n")
     t.equal(os.listdir(t.path("out")), [])

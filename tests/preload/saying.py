@@ -191,8 +191,7 @@ def test_python(t):
                     ("env", python, "-c", ""), ("sh", "-c", f"exec {python} -c ''")):
         advised(t, "Python", record(t, *command, end=None))
     t.equal(record(t, python, "-c", "").err, "", "-q")
-    ran = record(t, "sh", "-c", f"{python} -c ''; :", end=None)
-    t.lacks(ran.err, "Python")
+    t.lacks(record(t, "sh", "-c", f"{python} -c ''; :", end=None).err, "Python")
 
 
 def test_node(t):
@@ -221,5 +220,4 @@ def test_go(t):
 def test_no_advice_for_others(t):
     for program in ("true", "bash", "perl", "sqlite3", "gdb"):
         if shutil.which(program):
-            ran = record(t, program, "--version", end=None)
-            t.lacks(ran.err, "seen")
+            t.lacks(record(t, program, "--version", end=None).err, "seen")

@@ -128,8 +128,7 @@ def test_the_search_for_a_program(t):
             t.check(got == want if want else AGENT in got, f"{how} {folders}: {got}")
     os.chdir(t.path("two"))
     try:
-        ran = record(t, target(t, "starts"), "execvp", "two/it")
-        t.equal(ran.out, b"not set\n")
+        t.equal(record(t, target(t, "starts"), "execvp", "two/it").out, b"not set\n")
     finally:
         os.chdir("/")
 
@@ -161,8 +160,7 @@ def test_the_agent_is_gone(t):
 def test_a_constructor_before_the_agents(t):
     """What another library starts or unloads there is not lost for want of what the agent looks up."""
     env = {**os.environ, "LD_PRELOAD": target(t, "libearly.so")}
-    ran = quiet(t, same(t, target(t, "inherits"), code=0, env=env))
-    t.equal(ran.out, b"early: 5, 0\nnot set\n")
+    t.equal(quiet(t, same(t, target(t, "inherits"), code=0, env=env)).out, b"early: 5, 0\nnot set\n")
 
 
 def test_a_program_that_is_not_there(t):

@@ -46,8 +46,7 @@ def test_files_that_are_cut_off(t):
 
 def test_files_that_are_no_elf_files(t):
     path, data = made(t)
-    result = attempt(t, path, b"#!/bin/sh\n")
-    t.contains(result.err, "is not an ELF file that can be read")
+    t.contains(attempt(t, path, b"#!/bin/sh\n").err, "is not an ELF file that can be read")
     for make, unmake in ((os.mkdir, os.rmdir), (os.mkfifo, os.remove), (lambda p: os.symlink(p, p), os.remove)):
         os.remove(path)
         make(path)

@@ -13,20 +13,11 @@
  *     filtered   threads, under a filter that ends the process for a call that it does not expect
  *     again      maps, and then this program again, by exec, with "leak"
  *     fork       maps, then the same in a child, which alone stands still */
-#include <errno.h>
-#include <fcntl.h>
+#include "program.h"
+
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define MIB ((size_t)1 << 20)
 
@@ -44,47 +35,47 @@ static void *used(void *ptr, size_t len)
 
 /* ---- maps ------------------------------------------------------------------------------------ */
 
-__attribute__((noinline)) static void map_whole(void)
+APART void map_whole(void)
 {
     for (int i = 0; i < 3; i++)
         used(pages(2 * MIB), 2 * MIB);
 }
 
-__attribute__((noinline)) static void map_cut(void)
+APART void map_cut(void)
 {
     char *ptr = used(pages(8 * MIB), 8 * MIB);
     munmap(ptr + MIB, 2 * MIB);           /* in the middle */
     madvise(ptr, MIB / 2, MADV_DONTNEED); /* mapped, and not resident */
 }
 
-__attribute__((noinline)) static void map_gone(void)
+APART void map_gone(void)
 {
     munmap(used(pages(4 * MIB), 4 * MIB), 4 * MIB);
 }
 
-__attribute__((noinline)) static void *map_small(void)
+APART void *map_small(void)
 {
     return used(pages(MIB), MIB);
 }
 
-__attribute__((noinline)) static void map_grown(void *small)
+APART void map_grown(void *small)
 {
     used(mremap(small, MIB, 5 * MIB, MREMAP_MAYMOVE), 5 * MIB);
 }
 
-__attribute__((noinline)) static void map_shared(void)
+APART void map_shared(void)
 {
     used(mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), MIB);
 }
 
-__attribute__((noinline)) static void map_over(void)
+APART void map_over(void)
 {
     void *old = pages(3 * MIB);
     used(mmap(old, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
          MIB);
 }
 
-__attribute__((noinline)) static void move_break(void)
+APART void move_break(void)
 {
     used(sbrk(3 * (intptr_t)MIB), 3 * MIB);
 }
@@ -121,11 +112,9 @@ static void *fragment(void *unused)
 
 static void slack(void)
 {
-    pthread_t thread;
     char other = 0;
     fragment(NULL);
-    pthread_create(&thread, NULL, fragment, &other);
-    pthread_join(thread, NULL);
+    pthread_join(start_thread(fragment, &other), NULL);
     printf("slack %d\n", 2 * BLOCKS / 2 * BLOCK);
 }
 
@@ -158,13 +147,11 @@ static void *stand(void *unused)
 static void threads(void)
 {
     enum { THREADS = 4 };
-    pthread_t thread;
     char byte;
     if (pipe(ready))
         abort();
     for (int i = 0; i < THREADS; i++)
-        if (pthread_create(&thread, NULL, stand, NULL))
-            abort();
+        start_thread(stand, NULL);
     for (int i = 0; i < THREADS; i++)
         if (read(ready[0], &byte, 1) != 1)
             abort();
@@ -221,16 +208,14 @@ static void storm(void)
     enum { THREADS = 4, CHILDREN = 20 };
     pthread_t blowing[THREADS];
     for (size_t i = 0; i < THREADS; i++)
-        if (pthread_create(&blowing[i], NULL, blow, (void *)(i + 1))) // NOLINT
-            abort();
+        blowing[i] = start_thread(blow, (void *)(i + 1)); // NOLINT
     for (int i = 0; i < CHILDREN; i++) {
-        int status = -1;
         pid_t child = fork();
         if (!child) {
             blow((void *)99); // NOLINT
             _exit(0);
         }
-        if (waitpid(child, &status, 0) != child || status)
+        if (status_of(child))
             abort();
     }
     for (int i = 0; i < THREADS; i++)
@@ -284,7 +269,7 @@ static void stand_still(void)
 }
 
 /* Ends at once, and tells whether there was a file for the last window. */
-__attribute__((noinline)) static int live_briefly(int blocks, const char *folder)
+APART int live_briefly(int blocks, const char *folder)
 {
     char path[4096];
     for (int i = 0; i < blocks; i++) // NOLINT(clang-analyzer-unix.Malloc): leaked, as it should be

@@ -1,19 +1,13 @@
 /* Makes system calls for which the process must have one thread, while it allocates: says what each
  * returns. Under the agent it waits before each call until the agent's thread is there. */
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+#include "program.h"
 
+static bool has_agent;
 static void *volatile kept[100000];
 static size_t kept_len;
 
-__attribute__((noinline)) static void leak_around(void)
+APART void leak_around(void)
 {
     for (int i = 0; i < 10; i++)
         kept[kept_len++] = malloc(1000);
@@ -32,9 +26,8 @@ static int count_threads(void)
 
 static void await_thread(void)
 {
-    const struct timespec pause = {.tv_nsec = 1000000};
-    while (count_threads() < 2)
-        nanosleep(&pause, NULL);
+    while (has_agent && count_threads() < 2)
+        usleep(1000);
 }
 
 int main(void)
@@ -42,11 +35,10 @@ int main(void)
     enum { ROUNDS = 200 };
     int failed = 0;
     const char *preload = getenv("LD_PRELOAD");
-    int has_agent = preload && strstr(preload, "pprofdelta-agent");
+    has_agent = preload && strstr(preload, "pprofdelta-agent");
     for (int i = 0; i < ROUNDS; i++) {
         leak_around();
-        if (has_agent)
-            await_thread();
+        await_thread();
         errno = 42;
         failed += unshare(i % 2 ? CLONE_THREAD : CLONE_VM) != 0 || errno != 42;
     }
@@ -55,14 +47,12 @@ int main(void)
     int result = unshare(CLONE_NEWUSER);
     printf("a user namespace: %d, %s\n", result, result ? strerror(errno) : "made");
     leak_around();
-    if (has_agent)
-        await_thread();
+    await_thread();
     int fd = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
     errno = 0;
     printf("the same again: %d, ", setns(fd, CLONE_NEWUSER));
     printf("%s\n", strerror(errno));
-    if (has_agent)
-        await_thread();
+    await_thread();
     fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
     errno = 0;
     printf("the mounts: %d, ", setns(fd, 0));

@@ -1,9 +1,7 @@
 /* Starts threads that ask for the attributes of their own stack, one after the other and at once. The
  * C library allocates for the answer, and holds a lock of the thread meanwhile. Rust's library asks
  * the same at the start of each thread. */
-#include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "program.h"
 
 enum { ROUNDS = 20, THREADS = 8 };
 
@@ -17,7 +15,7 @@ static void ask(pthread_t thread)
     pthread_attr_destroy(&attributes);
 }
 
-__attribute__((noinline)) static void *leak_in_thread(void *slot)
+APART void *leak_in_thread(void *slot)
 {
     ask(pthread_self());
     void *volatile *to = slot;
@@ -26,21 +24,13 @@ __attribute__((noinline)) static void *leak_in_thread(void *slot)
     return NULL;
 }
 
-static pthread_t start(int slot)
-{
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, leak_in_thread, (void *)&kept[slot]))
-        abort();
-    return thread;
-}
-
 int main(void)
 {
     pthread_t threads[THREADS];
     ask(pthread_self());
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < THREADS; i++)
-            threads[i] = start(round * THREADS + i);
+            threads[i] = start_thread(leak_in_thread, (void *)&kept[round * THREADS + i]);
         for (int i = 0; i < THREADS; i++)
             pthread_join(threads[i], NULL);
     }

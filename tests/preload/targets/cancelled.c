@@ -1,10 +1,6 @@
 /* A thread that was cancelled goes on until it comes to a place where threads end: an allocation that
  * fails is none. */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "program.h"
 
 static volatile size_t huge = (size_t)1 << (sizeof(size_t) * 6);
 static atomic_bool is_cancelled, has_returned;
@@ -22,10 +18,8 @@ static void *allocate(void *unused)
 
 int main(void)
 {
-    pthread_t thread;
     void *result = NULL;
-    if (pthread_create(&thread, NULL, allocate, NULL))
-        return 1;
+    pthread_t thread = start_thread(allocate, NULL);
     pthread_cancel(thread);
     atomic_store(&is_cancelled, true);
     pthread_join(thread, &result);

@@ -4,19 +4,7 @@
  *     cloned handler        fork in a signal handler that may have interrupted malloc; the child returns from it
  *     cloned nested         fork in fork, as by a signal handler that has interrupted it */
 #include <linux/sched.h>
-#include <pthread.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "program.h"
 
 extern pid_t _Fork(void) __attribute__((weak)); // NOLINT: of newer C libraries
 
@@ -25,18 +13,18 @@ enum { SIZE = 20000000, SMALL = 100 };
 static char *volatile block;
 static void *volatile kept[SMALL];
 
-__attribute__((noinline)) static void parent_block(void)
+APART void parent_block(void)
 {
     memset(block = malloc(SIZE), 1, SIZE);
 }
 
-__attribute__((noinline)) static void child_block(void)
+APART void child_block(void)
 {
     block = malloc(SIZE);
 }
 
 /* Blocks of a size that no C library takes a lock for. */
-__attribute__((noinline)) static void churn(int rounds)
+APART void churn(int rounds)
 {
     for (int i = 0; i < rounds; i++) {
         void *volatile *at = &kept[i % SMALL];

@@ -10,24 +10,20 @@
  *     NAME       a filter that kills for this call
  *     wrong      a filter that the kernel refuses, and then exit(3) */
 #include "agent/base/filter.c" // NOLINT(bugprone-suspicious-include): its list of calls is static
-#include "leaking.h"
+#include "program.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <malloc.h>
-#include <signal.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+LEAK(leak_at_last)
 
 enum { BEFORE = 10, AFTER = 3000, SIZE = 1000 };
 
 static void *volatile kept[AFTER];
 
-__attribute__((noinline)) static void after_confined(int i)
+APART void after_confined(int i)
 {
     kept[i] = malloc(SIZE);
     if (i % 3 == 0)

@@ -1,5 +1,5 @@
 /* A small program for a debugger: 100 blocks of 7,777 bytes, of which 60 are freed. */
-#include <stdlib.h>
+#include "program.h"
 
 static void *volatile blocks[100];
 

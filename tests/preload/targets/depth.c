@@ -5,14 +5,9 @@
  *
  * PLACE is where the calls run: a thread's own stack, an alternate stack for signals, or a context
  * of the program. */
-#include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
+#include "program.h"
+
 #include <ucontext.h>
-#include <unistd.h>
 
 enum { STACK = 256 << 10, PAINT = 0x5a, SMALL = 8 << 10 };
 
@@ -73,7 +68,7 @@ static size_t depths[CALLS];
 static char *bottom; /* of the stack in use */
 
 /* Writes below its own frame. */
-static __attribute__((noinline)) char *paint(void)
+APART char *paint(void)
 {
     char *here = __builtin_frame_address(0);
     for (volatile char *at = bottom; at < here - 64; at++)
@@ -81,7 +76,7 @@ static __attribute__((noinline)) char *paint(void)
     return here;
 }
 
-static __attribute__((noinline)) size_t painted_over(const char *from)
+APART size_t painted_over(const char *from)
 {
     const volatile char *at = bottom;
     while (at < from && *at == PAINT)

@@ -4,23 +4,18 @@
  * directory before; exec, vfork: the worker executes this program again, with nothing left to do.
  * WORKERS: how many processes do that; with 0, the one process does, after it has allocated for a while. The others stay
  * root. Each allocates without end, by a function of its own. Nobody's standard error leads to /dev/null. */
-#include <fcntl.h>
+#include "program.h"
+
 #include <grp.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { SIZE = 1000, NOBODY = 65534, AWHILE = 700 };
-static void *volatile sink;
 
-static __attribute__((noinline)) void leak_root(void)
+APART void leak_root(void)
 {
     sink = malloc(SIZE);
 }
 
-static __attribute__((noinline)) void leak_nobody(void)
+APART void leak_nobody(void)
 {
     sink = malloc(SIZE);
 }

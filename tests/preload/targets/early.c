@@ -1,13 +1,9 @@
 /* A library whose constructor comes before the agent's, and starts a program there. The command that
  * records has it preloaded, too, where it is not linked statically: it is not meant. */
 #include <dlfcn.h>
-#include <errno.h>
+#include "program.h"
+
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 __attribute__((constructor)) static void start_early(void)
 {

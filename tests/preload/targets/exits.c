@@ -1,14 +1,8 @@
 /* Allocates 100 blocks of 1,000 bytes and ends at once, in the way that the argument names; with a second
  * argument, in a signal handler on an alternate stack of 8 KiB. */
-#include "leaking.h"
+#include "program.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+LEAK(leak_at_last)
 
 static void *end_process(void *unused)
 {
@@ -25,9 +19,7 @@ static void *end_last(void *unused)
 
 static int by_thread(void *(*run)(void *), int is_main_gone)
 {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, run, NULL))
-        return 1;
+    pthread_t thread = start_thread(run, NULL);
     if (is_main_gone)
         pthread_exit(NULL);
     pthread_join(thread, NULL);

@@ -7,10 +7,7 @@
  *
  * With OWN defined it has these of jemalloc's functions itself, with a pool of their own. */
 #include <dlfcn.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "program.h"
 
 int main(int argc, char **argv); /* perhaps by another name, of a library */
 
@@ -131,7 +128,6 @@ static size_t kept_len;
 
 /* A function by its name, with the type of its declaration. */
 #define F(name) ((__typeof__(&(name)))get(#name, is_by_dlsym))
-#define APART   __attribute__((noinline))
 
 static void keep(void *ptr)
 {
@@ -141,7 +137,7 @@ static void keep(void *ptr)
 
 /* jemalloc grows a large block in place where there is room; else it stays as it is. Here it is only
  * asked for what it has. */
-APART static void leak_by_jemalloc(int count)
+APART void leak_by_jemalloc(int count)
 {
     for (int i = 0; i < count; i++) {
         keep(F(mallocx)(1000, 0));
@@ -153,7 +149,7 @@ APART static void leak_by_jemalloc(int count)
     }
 }
 
-APART static void keep_nothing_of_jemalloc(int count)
+APART void keep_nothing_of_jemalloc(int count)
 {
     for (int i = 0; i < count; i++) {
         void *ptr[8] = {malloc(1000),        malloc(2000),        F(mallocx)(3000, 0),
@@ -171,7 +167,7 @@ APART static void keep_nothing_of_jemalloc(int count)
 }
 
 /* The program's own do not take malloc's blocks. */
-APART static void leak_by_ours(int count)
+APART void leak_by_ours(int count)
 {
     for (int i = 0; i < count; i++) {
         keep(F(mallocx)(1000, 0));
@@ -180,7 +176,7 @@ APART static void leak_by_ours(int count)
     }
 }
 
-APART static void leak_by_tcmalloc(int count)
+APART void leak_by_tcmalloc(int count)
 {
     void *ptr = NULL;
     for (int i = 0; i < count; i++) {
@@ -196,7 +192,7 @@ APART static void leak_by_tcmalloc(int count)
     }
 }
 
-APART static void keep_nothing_of_tcmalloc(int count)
+APART void keep_nothing_of_tcmalloc(int count)
 {
     for (int i = 0; i < count; i++) {
         F(tc_free)(malloc(1000));

@@ -1,12 +1,9 @@
 /* Every way to get memory and to give it back: says what a caller can see of each (alignment,
  * errno, contents), which must be the same with the agent in between. With a number: so many
  * rounds, each of which leaves nothing behind. */
-#include <errno.h>
+#include "program.h"
+
 #include <malloc.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static void say(const char *what, void *ptr, size_t alignment)
 {
@@ -69,7 +66,7 @@ static void show(void)
     free(ptr);
 }
 
-__attribute__((noinline)) static void go_round(size_t size)
+APART void go_round(size_t size)
 {
     void *ptr[8] = {malloc(size),
                     calloc(size, 3),

@@ -1,14 +1,7 @@
 /* Forks while threads allocate: each child allocates on its own, says that all is well, and ends by
  * _exit or exit, or becomes another program. forks CHILDREN [idle]
  * idle: the children allocate nothing, and free what their parent allocated. */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "program.h"
 
 static atomic_bool is_over;
 
@@ -20,7 +13,7 @@ static void churn(int rounds)
     }
 }
 
-__attribute__((noinline)) static void keep_in_child(void)
+APART void keep_in_child(void)
 {
     static void *volatile kept[40];
     for (int i = 0; i < 40; i++)
@@ -41,8 +34,7 @@ int main(int argc, char **argv)
     pthread_t threads[3];
     void *inherited = malloc(1000);
     for (int i = 0; i < 3; i++)
-        if (pthread_create(&threads[i], NULL, busy, NULL))
-            return 1;
+        threads[i] = start_thread(busy, NULL);
     for (int i = 0; i < children; i++) {
         pid_t pid = fork();
         if (pid == 0) {
@@ -59,9 +51,7 @@ int main(int argc, char **argv)
             execlp("true", "true", (char *)NULL);
             _exit(1);
         }
-        int status;
-        if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
-            good++;
+        good += status_of(pid) == 0;
     }
     free(inherited);
     atomic_store(&is_over, true);

@@ -1,6 +1,5 @@
 /* Prints what LD_PRELOAD is in a program that another one started. */
-#include <stdio.h>
-#include <stdlib.h>
+#include "program.h"
 
 int main(void)
 {

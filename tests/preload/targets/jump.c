@@ -1,8 +1,5 @@
 /* A library that sets the clock of the program 30 days ahead as soon as a file "jumped" is there. */
-#include <errno.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
+#include "program.h"
 
 int clock_gettime(clockid_t clock, struct timespec *now) // NOLINT: glibc's names are reserved
 {

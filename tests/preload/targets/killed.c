@@ -1,14 +1,6 @@
 /* killed TRUTH: allocates and frees without end, in three threads, and forks. What each thread has begun and
  * done is in the file TRUTH, which is mapped shared: it outlives the process, which is killed at any time. */
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "program.h"
 
 enum { THREADS = 3, KEPT = 64 };
 
@@ -20,16 +12,16 @@ typedef struct truth {
 static truth *truths;
 
 /* Each thread has a function of its own, and the first one the largest blocks. */
-#define LEAK(n, size)                                                                              \
-    static __attribute__((noinline)) void *leak_##n(void)                                          \
+#define SITE(n, size)                                                                              \
+    APART void *leak_##n(void)                                                                     \
     {                                                                                              \
         void *block = malloc(size);                                                                \
         memset(block, n, size);                                                                    \
         return block;                                                                              \
     }
-LEAK(0, 5000)
-LEAK(1, 100)
-LEAK(2, 300)
+SITE(0, 5000)
+SITE(1, 100)
+SITE(2, 300)
 
 static void *(*const leaks[THREADS])(void) = {leak_0, leak_1, leak_2};
 
@@ -64,11 +56,8 @@ int main(int argc, char **argv)
     truths = mmap(NULL, THREADS * sizeof *truths, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (truths == MAP_FAILED)
         return 1;
-    for (size_t i = 0; i < THREADS; i++) {
-        pthread_t thread;
-        if (pthread_create(&thread, NULL, work, (void *)i)) // NOLINT(performance-no-int-to-ptr)
-            return 1;
-    }
+    for (size_t i = 0; i < THREADS; i++)
+        start_thread(work, (void *)i); // NOLINT(performance-no-int-to-ptr)
     for (;;) {
         pid_t child = fork();
         if (!child)

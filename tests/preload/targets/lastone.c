@@ -15,20 +15,14 @@
  *     seccomp        a filter kills the main thread; a thread goes on, and returns
  *
  * Its handler of exit prints a line, which only exit(3) writes out. */
-#include "leaking.h"
+#include "program.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
+
+LEAK(leak_early)
+LEAK(leak_at_last)
 
 static pthread_t main_thread;
 static pthread_key_t key;
@@ -64,12 +58,11 @@ static void *outlive_main(void *unused)
 
 static void *make_the_next(void *unused)
 {
-    pthread_t next;
     leak_early();
     if (generations-- == 100)
         await_end_of_main();
     if (generations > 0)
-        pthread_create(&next, NULL, make_the_next, NULL);
+        start_thread(make_the_next, NULL);
     return unused;
 }
 
@@ -87,18 +80,15 @@ static void allocate_late(void *unused)
 
 static void start_late(void *unused)
 {
-    pthread_t thread;
     (void)unused;
     leak_early();
-    pthread_create(&thread, NULL, outlive_main, NULL);
+    start_thread(outlive_main, NULL);
 }
 
 static void start(int count, void *(*work)(void *))
 {
-    pthread_t thread;
     for (int i = 0; i < count; i++)
-        if (pthread_create(&thread, NULL, work, NULL))
-            exit(9);
+        start_thread(work, NULL);
 }
 
 static void call_at_the_end(void (*destructor)(void *))
@@ -130,7 +120,6 @@ static void outlive_and_kill(void)
 
 static int in_a_child(void)
 {
-    int status;
     pid_t pid = fork();
     if (pid < 0)
         return 9;
@@ -138,8 +127,7 @@ static int in_a_child(void)
         leak_early();
         pthread_exit(NULL);
     }
-    waitpid(pid, &status, 0);
-    printf("the child ended with %#x\n", (unsigned)status);
+    printf("the child ended with %#x\n", (unsigned)status_of(pid));
     return 0;
 }
 

@@ -1,21 +1,9 @@
 /* A program that leaves while somebody else is busy: leaving exec MILLISECONDS becomes another program
  * so much later, when a profile is on its way; leaving end MILLISECONDS ends, and a second thread ends
  * it as well. What it allocated last is to be heard of. */
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
+#include "program.h"
 
-static void *volatile sink;
-
-static void rest(long milliseconds)
-{
-    const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
-    nanosleep(&time, NULL);
-}
-
-__attribute__((noinline)) static void leak_at_last(void)
+APART void leak_at_last(void)
 {
     for (int i = 0; i < 20000; i++)
         sink = malloc((size_t)i + 1);
@@ -23,7 +11,7 @@ __attribute__((noinline)) static void leak_at_last(void)
 
 static void *end_too(void *unused)
 {
-    rest(1);
+    usleep(1000);
     _exit(3);
     return unused;
 }
@@ -34,7 +22,7 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     sink = malloc(100);
-    rest(strtol(argv[2], NULL, 10));
+    usleep((useconds_t)strtol(argv[2], NULL, 10) * 1000);
     leak_at_last();
     if (strcmp(argv[1], "exec") == 0)
         execl("/bin/true", "true", (char *)NULL);

@@ -1,25 +1,16 @@
 /* Forks while another thread is at the loader's list of what it has loaded, as it is in dlopen. The
  * lock of that list stays behind in the child, which only allocates, and ends. */
 #include <link.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include "program.h"
 
 static atomic_bool is_there, is_over;
-static void *volatile sink;
 
 static int linger(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     (void)info, (void)size, (void)cookie;
-    const struct timespec pause = {.tv_nsec = 1000000};
     atomic_store(&is_there, true);
     while (!atomic_load(&is_over))
-        nanosleep(&pause, NULL);
+        usleep(1000);
     return 1;
 }
 
@@ -31,9 +22,7 @@ static void *look(void *unused)
 
 int main(void)
 {
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, look, NULL))
-        return 1;
+    pthread_t thread = start_thread(look, NULL);
     while (!atomic_load(&is_there))
         continue;
     pid_t pid = fork();
@@ -42,8 +31,7 @@ int main(void)
         sink = malloc(1000000);
         _exit(sink ? 5 : 6);
     }
-    int status = -1;
-    waitpid(pid, &status, 0);
+    int status = status_of(pid);
     atomic_store(&is_over, true);
     pthread_join(thread, NULL);
     printf("the child ended with %d\n", WIFEXITED(status) ? WEXITSTATUS(status) : -1);

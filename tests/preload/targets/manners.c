@@ -1,17 +1,8 @@
 /* A program that would notice a careless guest: it takes note of its descriptors, its children, its
  * signals and its errno while it allocates, and prints what it saw. manners MILLISECONDS */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include "program.h"
 
 static volatile sig_atomic_t children_that_ended;
-static void *volatile sink;
 
 static void on_child(int number)
 {

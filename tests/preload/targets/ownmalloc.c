@@ -1,18 +1,9 @@
 /* A program that brings its own malloc: the agent has no way to stand before it, and says so. With
  * arguments, it starts the program that they name, twice, and prints nothing. */
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "program.h"
 
 static _Alignas(16) char pool[8 << 20];
 static size_t used;
-
-void *malloc(size_t size);
-void free(void *ptr);
-void *calloc(size_t count, size_t size);
-void *realloc(void *ptr, size_t size);
 
 void *malloc(size_t size)
 {
@@ -48,13 +39,12 @@ void *realloc(void *ptr, size_t size)
 
 static int run(char **command)
 {
-    int status = -1;
     pid_t pid = fork();
     if (pid == 0) {
         execv(command[0], command);
         _exit(127);
     }
-    return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
+    return status_of(pid);
 }
 
 int main(int argc, char **argv)

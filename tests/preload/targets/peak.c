@@ -5,12 +5,7 @@
  *     late    1.5 MB after all of that was freed; it stays
  *
  * WHAT: fork (at the peak; the child frees what it inherited, and makes early), slowly (for windows). */
-#include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
+#include "program.h"
 
 typedef struct blocks {
     void *volatile at[200];
@@ -23,11 +18,10 @@ static int is_slow;
 
 static void fill(blocks *b, int len, size_t size)
 {
-    const struct timespec pause = {.tv_nsec = 200000};
     for (b->len = 0; b->len < len; b->len++) {
         b->at[b->len] = malloc(size);
         if (is_slow)
-            nanosleep(&pause, NULL);
+            usleep(200);
     }
 }
 
@@ -37,29 +31,29 @@ static void drop(blocks *b)
         free(b->at[--b->len]);
 }
 
-__attribute__((noinline)) static void make_early(void)
+APART void make_early(void)
 {
     fill(&early, 100, 10000);
 }
 
-__attribute__((noinline)) static void make_top(void)
+APART void make_top(void)
 {
     fill(&top, 200, 20000);
 }
 
-__attribute__((noinline)) static void *make_worker(void *unused)
+APART void *make_worker(void *unused)
 {
     fill(&worker, 10, 30000);
     return unused;
 }
 
-__attribute__((noinline)) static void make_grown(void)
+APART void make_grown(void)
 {
     grown = malloc(1000);
     grown = realloc(grown, 500000);
 }
 
-__attribute__((noinline)) static void make_late(void)
+APART void make_late(void)
 {
     fill(&late, 150, 10000);
 }
@@ -73,26 +67,23 @@ static void drop_all(void)
 
 static int fork_here(void)
 {
-    int status = 1;
     pid_t pid = fork();
     if (pid == 0) {
         drop_all();
         make_early();
         exit(0);
     }
-    return pid > 0 && waitpid(pid, &status, 0) == pid ? status : 1;
+    return status_of(pid);
 }
 
 int main(int argc, char **argv)
 {
-    pthread_t thread;
     const char *what = argc > 1 ? argv[1] : "";
     is_slow = !strcmp(what, "slowly");
     make_early();
     drop(&early);
     make_top();
-    if (pthread_create(&thread, NULL, make_worker, NULL) || pthread_join(thread, NULL))
-        return 1;
+    pthread_join(start_thread(make_worker, NULL), NULL);
     make_grown();
     if (!strcmp(what, "fork") && fork_here())
         return 1;

@@ -2,8 +2,7 @@
  * loads and unloads them in turn:
  *
  *     plugin ONE TWO [ROUNDS [locked]]     with ROUNDS, each is loaded for a millisecond; locked: mlockall(2) */
-#include <stddef.h>
-#include <stdlib.h>
+#include "program.h"
 
 #ifdef PLUGIN
 #define NAME2(a, b) a##b
@@ -27,14 +26,10 @@ int run(int count, size_t size)
 }
 #else
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static useconds_t stay; /* how long a plugin is loaded */
 
-__attribute__((noinline)) static int use(const char *path, int count, size_t size)
+APART int use(const char *path, int count, size_t size)
 {
     int (*run)(int, size_t);
     void *plugin = dlopen(path, RTLD_NOW), *found = plugin ? dlsym(plugin, "run") : NULL;

@@ -2,28 +2,12 @@
  *
  * WAY is "chroot" or "syscall". closed: every descriptor from 3 on is closed then. A child does the same
  * afterwards. Prints "no rights" if it may not. */
-#include "leaking.h"
+#include "program.h"
 
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-static __attribute__((noinline)) void leak_after(void)
-{
-    for (int i = 0; i < 100; i++)
-        sink = malloc(1000);
-}
-
-static __attribute__((noinline)) void leak_in_child(void)
-{
-    for (int i = 0; i < 100; i++)
-        sink = malloc(1000);
-}
+LEAK(leak_early)
+LEAK(leak_after)
+LEAK(leak_in_child)
+LEAK(leak_at_last)
 
 static int change_root(const char *way, const char *folder)
 {
@@ -32,7 +16,6 @@ static int change_root(const char *way, const char *folder)
 
 int main(int argc, char **argv)
 {
-    const struct timespec pause = {.tv_nsec = 300000000};
     if (argc < 3)
         return 1;
     leak_early();
@@ -48,14 +31,13 @@ int main(int argc, char **argv)
         for (int fd = 3; fd < 4096; fd++)
             close(fd);
     leak_after();
-    nanosleep(&pause, NULL); /* a few windows */
+    usleep(300000); /* a few windows */
     pid_t pid = fork();
     if (pid == 0) {
         leak_in_child();
         _exit(0);
     }
-    int status;
-    if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+    if (status_of(pid))
         return 3;
     leak_at_last();
     printf("done\n");

@@ -12,17 +12,9 @@
  *     signalled asks              prints what the functions say of signals and their actions
  *     signalled daemon            becomes a daemon, which writes a file "daemon" and ends
  *     signalled exits             calls exit in the handler of SIGALRM, while it allocates */
-#include "leaking.h"
+#include "program.h"
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/time.h>
-#include <sys/wait.h>
-#include <unistd.h>
+LEAK(leak_at_last)
 
 static atomic_int rounds;
 static int number;
@@ -46,10 +38,8 @@ static void *send_when_busy(void *unused)
 
 static _Noreturn void be_busy(void)
 {
-    pthread_t thread;
     leak_at_last();
-    if (pthread_create(&thread, NULL, send_when_busy, NULL))
-        exit(9);
+    start_thread(send_when_busy, NULL);
     for (;; atomic_fetch_add(&rounds, 1)) {
         void *volatile one = malloc(1000);
         void *volatile two = realloc(one, 2000);
@@ -78,10 +68,7 @@ static void run_on_small_stack(void)
 
 static int tell(pid_t pid)
 {
-    int status;
-    if (pid < 0 || waitpid(pid, &status, 0) != pid)
-        return 9;
-    printf("the child ended with %#x\n", (unsigned)status);
+    printf("the child ended with %#x\n", (unsigned)status_of(pid));
     return 0;
 }
 

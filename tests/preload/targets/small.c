@@ -1,8 +1,6 @@
 /* A thread with the smallest stack that musl allows, half of which it uses itself, allocates and maps memory.
  * A function that aligns its frame has a rule that only the compiler's unwinder can follow. */
-#include <pthread.h>
-#include <stdlib.h>
-#include <sys/mman.h>
+#include "program.h"
 
 enum { STACK = 2048, PAGE = 4096, ROUNDS = 100 };
 
@@ -12,7 +10,7 @@ static char *map(void)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-__attribute__((noinline)) static void *leak_small(void *unused)
+APART void *leak_small(void *unused)
 {
     volatile _Alignas(64) char room[STACK / 2];
     void *volatile grown = NULL;

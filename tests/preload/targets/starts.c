@@ -1,13 +1,9 @@
 /* Starts a program in one of the ways that there are: starts HOW PROGRAM. The output and the exit
  * status are the program's. */
-#include <fcntl.h>
+#include "program.h"
+
 #include <libgen.h>
 #include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags);
 
@@ -15,9 +11,8 @@ static char *arguments[] = {(char *)"program", NULL};
 
 static int waited(pid_t pid)
 {
-    int status = -1;
-    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status)
-                                                                           : 99;
+    int status = status_of(pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
 /* The ways that return only if they fail. */

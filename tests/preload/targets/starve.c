@@ -7,26 +7,21 @@
  *     starve mappings  uses up what the kernel allows of mappings instead, allocates, and ends with status 0
  *
  * starve HOW BITS has called malloc from 2^BITS distinct stacks before. */
-#include "leaking.h"
+#include "program.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <unistd.h>
+LEAK(leak_at_last)
 
 static void *spare; /* for go-on */
 
-__attribute__((noinline)) static void leak_by_turns(unsigned bits, unsigned turns);
+APART void leak_by_turns(unsigned bits, unsigned turns);
 
-__attribute__((noinline)) static void turn_left(unsigned bits, unsigned turns)
+APART void turn_left(unsigned bits, unsigned turns)
 {
     leak_by_turns(bits, turns / 2);
     sink = NULL;
 }
 
-__attribute__((noinline)) static void turn_right(unsigned bits, unsigned turns)
+APART void turn_right(unsigned bits, unsigned turns)
 {
     leak_by_turns(bits, turns / 2);
     sink = NULL;
@@ -43,7 +38,7 @@ static void leak_by_turns(unsigned bits, unsigned turns)
     sink = NULL;
 }
 
-__attribute__((noinline)) static void *hoard(size_t size)
+APART void *hoard(size_t size)
 {
     void *volatile got = malloc(size);
     return got;
