@@ -1,4 +1,5 @@
 /* Reading a command line: see arguments.h. */
+#include "receiver.h"
 #include "arguments.h"
 
 #include "cli.h"
@@ -210,6 +211,7 @@ void cli_take_choice(const cli_option *option, const char *value, void *chosen)
         [CLI_FIRST] = {"full", "zero"},
         [CLI_DEFAULT_TYPE] = {"counter", "keep"},
         [CLI_REPORT] = {"", "text", "json"},
+        [CLI_RECEIVER] = {CLI_RECEIVER_WORDS},
     };
     const char *const *names = choices[option->what];
     int first = !*names[0], i = first;

@@ -58,7 +58,15 @@ _Noreturn void cli_bad_value(const char *option, const char *value, const char *
 
 /* option.what: which words an option takes. Their order is that of the values of the library, or of
  * cli_report_form. */
-enum { CLI_COMPRESSION, CLI_FORMAT, CLI_ON_RESET, CLI_FIRST, CLI_DEFAULT_TYPE, CLI_REPORT };
+enum {
+    CLI_COMPRESSION,
+    CLI_FORMAT,
+    CLI_ON_RESET,
+    CLI_FIRST,
+    CLI_DEFAULT_TYPE,
+    CLI_REPORT,
+    CLI_RECEIVER,
+};
 
 typedef enum cli_report_form { CLI_REPORT_NONE, CLI_REPORT_TEXT, CLI_REPORT_JSON } cli_report_form;
 

@@ -84,7 +84,10 @@ static const cli_option table[] = {
     {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.compression),
      CLI_COMPRESSION, 0, "      --compress=HOW         gzip, zstd or none\n"},
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.format), CLI_FORMAT,
-     0, "      --format=FORMAT        pprof (the default) or otlp\n"},
+     0, "      --format=FORMAT        pprof (the default), otlp, otlp-parca or otlp-plain\n"},
+    {"--for", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, receiver), CLI_RECEIVER, 0,
+     "      --for=RECEIVER         what it takes: pyroscope (otlp), parca (otlp-parca),\n"
+     "                             otel (otlp-plain) or pprof, all with gzip\n"},
     {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(cli_options, given), 0, 0,
      "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"},
     {NULL, '0', CLI_ALONE, take_level, offsetof(cli_options, library.level), 0, 0,
@@ -238,8 +241,11 @@ void cli_options_parse(cli_options *options, const cli_command *command, int arg
     library->counters = options->counters = cli_keep((size_t)argc, sizeof *options->counters);
     library->gauges = options->gauges = cli_keep((size_t)argc, sizeof *options->gauges);
     library->max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    library->format = (pprofdelta_format)CLI_NOT_GIVEN;
+    library->compression = (pprofdelta_compression)CLI_NOT_GIVEN;
     library->flags = command->verb == MERGE ? PPROFDELTA_MERGE : 0;
     cli_command_read(command, &options->arguments, options);
+    cli_receiver_set(options->receiver, &library->format, &library->compression);
     if (options->first >= 0)
         library->first = (pprofdelta_first)options->first;
     if (library->format != PPROFDELTA_PPROF) {

@@ -5,6 +5,7 @@
 #include "arguments.h"
 #include "delta/uploader.h"
 #include "pprofdelta.h"
+#include "receiver.h"
 #include "resource.h"
 
 #include <stdbool.h>
@@ -18,6 +19,7 @@ typedef struct cli_options {
     bool no_wait;           /* do not wait for the lock of the state */
     bool has_json;          /* --json was given */
     cli_report_form status; /* print what is in the state, and do nothing else */
+    cli_receiver receiver;  /* --for */
     pprofdelta_options library;
     const char **counters, **gauges; /* what library points to; kept (keep.h) */
     cli_resource given;              /* the values of --resource */

@@ -3,6 +3,7 @@
  * Prints one line for each file: what a valid profile has on stdout, or what is wrong and where on
  * stderr. All files are checked, also after one that is wrong. */
 #include "cli.h"
+#include "delta/receiver_rules.h"
 #include "input.h"
 #include "message.h"
 #include "arguments.h"
@@ -14,8 +15,16 @@
 #include <stdio.h>
 #include <string.h>
 
+typedef struct check_options {
+    pprofdelta_options library;
+    cli_receiver receiver;
+} check_options;
+
 static const cli_option table[] = {
-    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(pprofdelta_options, max_memory), 0, 0,
+    {"--for", 0, CLI_VALUE, cli_take_choice, offsetof(check_options, receiver), CLI_RECEIVER, 0,
+     "      --for=RECEIVER     pyroscope, parca, otel or pprof: print also what it\n"
+     "                         would refuse, drop, rename or multiply\n"},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(check_options, library.max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
     {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet            print nothing about valid profiles\n"},
@@ -23,13 +32,14 @@ static const cli_option table[] = {
 };
 
 static const cli_command command = {
-    .before = "usage: pprofdelta check [-q] [--max-memory=SIZE] FILE...\n"
+    .before = "usage: pprofdelta check [-q] [--for=RECEIVER] [--max-memory=SIZE] FILE...\n"
               "Checks that each FILE (- is stdin) is a valid profile or OTLP request; if not,\n"
               "prints where it is wrong.\n"
               "\n",
     .options = table,
     .after = "\n"
-             "Exit status: 0 all files are valid, 1 a file is not, 2 wrong command line\n",
+             "Exit status: 0 all files are valid, 1 a file is not, or RECEIVER refuses one or\n"
+             "drops something of it, 2 wrong command line\n",
     .missing = "a profile is missing: pprofdelta check FILE...",
 };
 
@@ -107,17 +117,31 @@ static int check_file(const pprofdelta_options *library, const char *path)
     return code;
 }
 
+static int check_for(const check_options *o, const char *path)
+{
+    cli_profile profile;
+    int code = cli_profile_load(&profile, (cli_file){.path = path}, &o->library);
+    if (!code && !cli_is_quiet)
+        put_census(profile.input.name, &profile.census);
+    if (!code)
+        code = cli_receiver_check(o->receiver, &profile);
+    cli_profile_free(&profile);
+    return code;
+}
+
 int cli_check(int argc, char **argv)
 {
-    pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
+    check_options options = {.library = PPROFDELTA_OPTIONS_INIT};
     cli_arguments arguments = {.argc = argc, .argv = argv};
-    library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    cli_command_read(&command, &arguments, &library);
+    options.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    cli_command_read(&command, &arguments, &options);
     cli_check_files(arguments.operands, arguments.operands_len, false);
     cli_progress_start();
     int first = CLI_DONE; /* exit code that is not 0 */
     for (size_t i = 0; i < arguments.operands_len; i++) {
-        int code = check_file(&library, arguments.operands[i]);
+        const char *path = arguments.operands[i];
+        int code =
+            options.receiver ? check_for(&options, path) : check_file(&options.library, path);
         first = first ? first : code;
     }
     cli_must(cli_output_end_text());

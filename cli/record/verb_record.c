@@ -8,6 +8,7 @@
 #include "instant.h"
 #include "message.h"
 #include "arguments.h"
+#include "receiver.h"
 #include "resource.h"
 #include "record/recover.h"
 
@@ -40,12 +41,20 @@ typedef struct record_options {
     int signal;       /* -1: not given; 0: none */
     const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
     uint64_t keep_most;
-    bool snapshot, no_account, no_live, pressure;
+    int snapshot; /* CLI_NOT_GIVEN, or whether in-use values are written, and not their changes */
+    bool no_account, no_live, pressure;
     bool anyway; /* COMMAND runs also if it cannot be recorded */
+    cli_receiver receiver;
     pprofdelta_format format;
     cli_resource given; /* the values of --resource */
     char **command;     /* with its arguments, NULL at the end */
 } record_options;
+
+static void take_number(const cli_option *option, const char *value, void *number)
+{
+    (void)value;
+    *(int *)number = option->what;
+}
 
 /* A size or a percentage. */
 static void take_threshold(const cli_option *option, const char *value, void *options)
@@ -76,7 +85,6 @@ static void take_keep(const cli_option *option, const char *value, void *options
         cli_bad_value(option->name, value,
                       "a time like 12h or 7d, a size like 500M or 1G, or a number of files");
     }
-    o->snapshot = true; /* a change is of no use without all the changes before it */
 }
 
 /* ---- the signal ------------------------------------------------------------------------------ */
@@ -156,8 +164,11 @@ static const cli_option table[] = {
      "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"},
     {"--rate", 0, CLI_VALUE, cli_take_size, offsetof(record_options, rate), 0, 0,
      "      --rate=SIZE        bytes between two samples: 512k (the default)\n"},
-    {"--snapshot", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, snapshot), 0, 0,
-     "      --snapshot         write in-use values, not their changes\n"},
+    {"--snapshot", 0, CLI_ALONE, take_number, offsetof(record_options, snapshot), true, 0,
+     "      --snapshot         write in-use values, not their changes: so with --to,\n"
+     "                         --for and OTLP\n"},
+    {"--changes", 0, CLI_ALONE, take_number, offsetof(record_options, snapshot), false, 0,
+     "      --changes          write the changes of in-use values also then\n"},
     {"--keep", 0, CLI_VALUE, take_keep, 0, 0, 0,
      "      --keep=LIMIT       delete the oldest profiles of this run, over a time\n"
      "                         (7d), a size (1G) or a number (100); as --snapshot\n"},
@@ -169,8 +180,11 @@ static const cli_option table[] = {
     {"--anyway", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, anyway), 0, 0,
      "      --anyway           run COMMAND also if it cannot be recorded, and say so\n"},
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format), CLI_FORMAT, 0,
-     "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz; as\n"
-     "                         --snapshot\n"},
+     "      --format=FORMAT    pprof (the default), otlp, otlp-parca or otlp-plain:\n"
+     "                         DIR/...otlp.gz\n"},
+    {"--for", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, receiver), CLI_RECEIVER, 0,
+     "      --for=RECEIVER     what it takes: pyroscope (otlp), parca (otlp-parca),\n"
+     "                         otel (otlp-plain) or pprof\n"},
     {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(record_options, given), 0, 0,
      "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n"},
     {"--signal", 0, CLI_VALUE, take_signal, offsetof(record_options, signal), 0, 0,
@@ -200,8 +214,19 @@ static const cli_command command = {
     .missing = "the command is missing: pprofdelta record -o DIR -- COMMAND",
 };
 
-static void check_options(const record_options *options)
+/* What a receiver shows is what a profile says: it has no use for changes. */
+static void check_options(record_options *options)
 {
+    pprofdelta_compression gzip = PPROFDELTA_GZIP;
+    cli_receiver_set(options->receiver, &options->format, &gzip);
+    if (!options->snapshot && options->format != PPROFDELTA_PPROF)
+        cli_usage("--changes needs --format=pprof: a request has what is in use");
+    if (!options->snapshot && options->keep)
+        cli_usage("--changes are of no use without all the changes before them, and --keep deletes "
+                  "profiles");
+    if (options->snapshot == CLI_NOT_GIVEN)
+        options->snapshot =
+            options->to || options->keep || cli_receivers[options->receiver].is_snapshot;
     if (options->timeout_nanos && !options->to)
         cli_usage("--timeout is for the command of --to, which is missing");
     if (options->timeout_nanos > (int64_t)PD_TIMEOUT_SECONDS_MAX * SECOND)
@@ -428,7 +453,10 @@ static int prepare_recording(const record_options *options)
 int cli_record(int argc, char **argv)
 {
     cli_arguments arguments = {.argc = argc, .argv = argv};
-    record_options options = {.signal = -1, .command = argv}; /* where the operands will be */
+    record_options options = {.signal = -1,
+                              .snapshot = CLI_NOT_GIVEN,
+                              .format = (pprofdelta_format)CLI_NOT_GIVEN,
+                              .command = argv}; /* where the operands will be */
     cli_command_read(&command, &arguments, &options);
     check_options(&options);
     int code = prepare_recording(&options);
