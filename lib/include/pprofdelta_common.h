@@ -267,7 +267,8 @@ typedef enum pprofdelta_compression {
 
 /* The format of the output. A profile in PPROFDELTA_OTLP is one ExportProfilesServiceRequest of
  * OpenTelemetry's profiles (opentelemetry-proto PPROFDELTA_OTLP_PROTO, package v1development), with
- * one Profile for each value type. pprofdelta-formats(5) describes what becomes what. PPROFDELTA_TABLES
+ * one Profile for each value type that has samples. If none has, there is nothing to send: the sink is not called,
+ * output_len is 0, and the window can be committed. pprofdelta-formats(5) describes what becomes what. PPROFDELTA_TABLES
  * is no bytes, but Arrow tables (pprofdelta_tables.h): compression and level have no effect. */
 typedef enum pprofdelta_format {
     PPROFDELTA_PPROF = 0,
@@ -282,8 +283,8 @@ typedef enum pprofdelta_format {
 
 #define PPROFDELTA_OTLP_PROTO "1.11"
 
-/* An attribute of the resource in PPROFDELTA_OTLP, such as {"service.name", "checkout"}. key is
- * not empty. value NULL is the empty string. In PPROFDELTA_TABLES, the attribute "target" names the
+/* An attribute of the resource in the formats of OTLP, such as {"service.name", "checkout"}; "profile.name" is also
+ * what the profile is called. key is not empty. value NULL is the empty string. In PPROFDELTA_TABLES, the attribute "target" names the
  * series, and the others are not used. */
 typedef struct pprofdelta_attribute {
     const char *key, *value;
