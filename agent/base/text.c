@@ -1,7 +1,6 @@
 /* Texts and files: see text.h. */
 #include "agent/base/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -50,13 +49,19 @@ const char *pd_words_of_error(int error)
     return other;
 }
 
+void pd_close(int fd)
+{
+    PD_KEEP_ERRNO;
+    if (fd >= 0)
+        close(fd);
+}
+
 int pd_open_high(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO)
         return fd;
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), kept = errno;
-    close(fd);
-    errno = kept;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    pd_close(fd);
     return high;
 }
 
@@ -85,8 +90,7 @@ bool pd_read_text(const char *path, char *text, size_t size)
 {
     int fd = pd_open(path, O_RDONLY);
     ssize_t len = fd >= 0 ? read(fd, text, size - 1) : -1;
-    if (fd >= 0)
-        close(fd);
+    pd_close(fd);
     text[len > 0 ? len : 0] = '\0';
     return len > 0;
 }
