@@ -6,7 +6,6 @@
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
 #include "agent/base/inherit.h"
-#include "agent/base/launch.h"
 #include "agent/base/notice.h"
 #include "agent/base/own_stack.h"
 #include "agent/base/real.h"

@@ -11,7 +11,6 @@
 #include "agent/base/await.h"
 #include "agent/base/code.h"
 #include "agent/base/region.h"
-#include "agent/base/text.h"
 #include "agent/account/mappings.h"
 #include "agent/stacks/unloaded.h"
 

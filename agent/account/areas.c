@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <sys/syscall.h>
 
 /* ---- areas -----------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 
 #include "base/lock.h"
 
-#include <string.h>
 
 typedef struct slot {
     uint64_t code;

@@ -18,8 +18,6 @@
 #include "pprofdelta_common.h"
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Slots that are no stacks. */
 enum { PD_SLOT_NONE = 0, PD_SLOT_NO_STACK, PD_SLOT_ALLOCATOR, PD_SLOT_AGENT, PD_SLOT_FIRST };

@@ -3,10 +3,8 @@
 
 #include "agent/base/agent.h"
 
-#include <limits.h>
 #include <link.h>
 #include <linux/futex.h>
-#include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>

@@ -5,16 +5,12 @@
 #include "agent/base/self.h"
 
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static dev_t stderr_dev;
-static ino_t stderr_ino;
-static bool stderr_is_known;
+static struct stat known;     /* of stderr at the start; zeros: there was none */
 static char stderr_path[128]; /* empty: not known, or longer */
 static bool
     is_shared_safely; /* it may be opened again: the place of a write is not in the descriptor */
@@ -22,14 +18,9 @@ static atomic_uint written; /* the kinds of messages that were written, as bits 
 
 void pd_notice_begin(void)
 {
-    struct stat status;
-    stderr_is_known = fstat(STDERR_FILENO, &status) == 0;
-    if (stderr_is_known) {
-        stderr_dev = status.st_dev;
-        stderr_ino = status.st_ino;
+    if (fstat(STDERR_FILENO, &known) == 0)
         is_shared_safely =
-            !S_ISREG(status.st_mode) || (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
-    }
+            !S_ISREG(known.st_mode) || (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
 }
 
 void pd_notice_keep_path(void)
@@ -64,23 +55,17 @@ static int borrow_stderr(void)
     return fd >= 0 ? fd : pd_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY);
 }
 
-static bool is_stderr(int fd)
-{
-    struct stat status;
-    return fd >= 0 && stderr_is_known && fstat(fd, &status) == 0 && status.st_dev == stderr_dev &&
-           status.st_ino == stderr_ino;
-}
-
 void pd_notice_close(int fd)
 {
-    if (fd >= 0 && (has_own_descriptors || fd != STDERR_FILENO))
-        close(fd);
+    if (has_own_descriptors || fd != STDERR_FILENO)
+        pd_close(fd);
 }
 
 /* Returns the descriptor if it is still that of the same file. Otherwise closes it and returns -1. */
 static int if_stderr(int fd)
 {
-    if (is_stderr(fd))
+    struct stat status;
+    if (fd >= 0 && fstat(fd, &status) == 0 && pd_is_same_file(&status, &known))
         return fd;
     pd_notice_close(fd);
     return -1;
@@ -106,14 +91,13 @@ static bool was_said_before(pd_notice topic)
     static const pd_notice once[] = {PD_NOTICE_ASIDE, PD_NOTICE_EXTRA};
     enum { KINDS = sizeof once / sizeof *once };
     char *said = getenv(PD_VARIABLE_SAID);
-    for (size_t i = 0; said && strlen(said) == KINDS && i < KINDS; i++) {
-        if (once[i] != topic)
-            continue;
-        bool was = said[i] == '1';
-        said[i] = '1';
-        return was;
-    }
-    return false;
+    bool was_said = false;
+    for (size_t i = 0; said && strlen(said) == KINDS && i < KINDS; i++)
+        if (once[i] == topic) {
+            was_said = said[i] == '1';
+            said[i] = '1';
+        }
+    return was_said;
 }
 
 int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
@@ -137,9 +121,8 @@ int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
 
 void pd_notice_send(pd_notice topic, const pd_fixed_text *text)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     pd_notice_close(pd_notice_open(topic, text));
-    errno = kept;
 }
 
 void pd_notice_print(pd_notice topic, const char *format, ...)

@@ -4,7 +4,6 @@
 #include "agent/base/code.h"
 #include "agent/base/self.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -6,10 +6,7 @@
 #include "agent/base/reserve.h"
 #include "agent/base/self.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>

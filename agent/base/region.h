@@ -16,7 +16,6 @@
 
 #include "agent/base/remains.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Reserves the first area. Call once, after pd_reserve_begin. Without it, all pages are those of the

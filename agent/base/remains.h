@@ -14,7 +14,6 @@
 
 #include "agent/base/launch.h"
 
-#include <stdint.h>
 
 #define PD_REMAINS_ENDING ".live"     /* of the name; a number may follow: ".live.1" */
 #define PD_REMAINS_USER   "uid-"      /* of the name of a folder for one user; the number follows */

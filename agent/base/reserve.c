@@ -5,7 +5,6 @@
 #include "base/lock.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

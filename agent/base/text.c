@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 void pd_text_add_list(pd_fixed_text *text, const char *format, va_list list)
@@ -93,6 +94,12 @@ bool pd_read_text(const char *path, char *text, size_t size)
     pd_close(fd);
     text[len > 0 ? len : 0] = '\0';
     return len > 0;
+}
+
+const char *pd_name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 /* strtoull would have another name on each C library. */

@@ -56,6 +56,9 @@ static inline bool pd_is_same_file(const struct stat *a, const struct stat *b)
 /* Reads the beginning of a short file, and ends it with a NUL. Returns false if there is nothing. */
 bool pd_read_text(const char *path, char *text, size_t size);
 
+/* Returns the last part of a path. */
+const char *pd_name_in(const char *path);
+
 /* Returns the decimal number at the beginning of the text; 0 if there is none. */
 uint64_t pd_number_at(const char *text);
 

@@ -11,7 +11,6 @@
 #include "agent/delivery/live.h"
 #include "agent/account/mappings.h"
 #include "agent/base/notice.h"
-#include "agent/base/text.h"
 #include "agent/base/reserve.h"
 #include "agent/delivery/spool.h"
 #include "agent/delivery/summary.h"

@@ -3,9 +3,7 @@
 
 #include "agent/base/launch.h"
 #include "agent/base/real.h"
-#include "agent/base/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>

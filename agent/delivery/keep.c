@@ -7,11 +7,9 @@
 #include "agent/base/agent.h"
 #include "agent/delivery/spool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -3,7 +3,6 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/notice.h"
-#include "agent/base/text.h"
 #include "agent/delivery/spool.h"
 
 enum { SITES = 20 };

@@ -5,17 +5,14 @@
 #include "agent/base/notice.h"
 #include "agent/base/region.h"
 #include "agent/base/self.h"
-#include "agent/base/text.h"
 #include "agent/delivery/spool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 

@@ -2,14 +2,11 @@
 #include "agent/delivery/spool.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/launch.h"
 #include "agent/base/remains.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -12,8 +12,6 @@
 #include "agent/base/settings.h"
 #include "agent/base/text.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { PD_SPOOL_NAME_MAX = 128 }; /* bytes of a name, with a slash before it and a NUL */
 

@@ -2,7 +2,6 @@
 #include "agent/delivery/summary.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/launch.h"
 #include "agent/base/notice.h"
 #include "agent/base/own_stack.h"
 #include "agent/base/remains.h"
@@ -10,7 +9,6 @@
 #include "agent/delivery/keep.h"
 #include "agent/delivery/spool.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

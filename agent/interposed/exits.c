@@ -4,7 +4,6 @@
 #include "agent/base/agent.h"
 #include "agent/base/filter.h"
 #include "agent/base/inherit.h"
-#include "agent/base/launch.h"
 #include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/self.h"

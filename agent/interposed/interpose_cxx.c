@@ -42,8 +42,7 @@ static void *behind(const char *name)
 
 static bool is_runtime(const char *object)
 {
-    const char *slash = strrchr(object, '/');
-    const char *name = slash ? slash + 1 : object;
+    const char *name = pd_name_in(object);
     return strncmp(name, "libstdc++", 9) == 0 || strncmp(name, "libc++", 6) == 0;
 }
 
