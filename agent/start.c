@@ -4,6 +4,7 @@
 #include "agent/account/areas.h"
 #include "agent/account/mappings.h"
 #include "agent/base/agent.h"
+#include "agent/base/await.h"
 #include "agent/base/code.h"
 #include "agent/base/inherit.h"
 #include "agent/base/notice.h"
@@ -11,7 +12,6 @@
 #include "agent/base/real.h"
 #include "agent/base/region.h"
 #include "agent/base/reserve.h"
-#include "agent/base/self.h"
 #include "agent/delivery/handover.h"
 #include "agent/delivery/live.h"
 #include "agent/delivery/spool.h"
@@ -119,6 +119,7 @@ static void begin_tracking(void)
     }
     pd_spool_begin();
     pd_account_begin(pd_now());
+    pd_loader_try();
     pd_code_begin((uintptr_t)pd_real.malloc);
     pd_counters_begin();
     pd_own_stack_begin();
@@ -140,7 +141,7 @@ static void begin_tracking(void)
 
 __attribute__((constructor)) static void begin(void)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     pd_real_find();
     pd_inherit_begin();
     pd_notice_begin();
@@ -155,7 +156,6 @@ __attribute__((constructor)) static void begin(void)
     else
         begin_tracking();
     atomic_store_explicit(&pd_the_agent.has_begun, true, memory_order_release);
-    errno = kept;
 }
 
 __attribute__((destructor)) static void end(void)

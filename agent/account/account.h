@@ -33,7 +33,6 @@
 #include "agent/base/remains.h"
 #include "pprofdelta_heap.h"
 
-
 /* Adds the account to the batch under way. Call pd_account_done when that is committed or
  * abandoned. Only the thread that delivers a profile may call these. */
 void pd_account_add(pprofdelta_heap *heap, bool is_last);

@@ -3,7 +3,6 @@
 
 #include "base/lock.h"
 
-
 typedef struct slot {
     uint64_t code;
     size_t depth;

@@ -1,8 +1,8 @@
 /* The state of the agent: see agent.h. */
 #include "agent/base/agent.h"
 
+#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
-#include "agent/base/self.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -70,4 +70,16 @@ void pd_self_end(void)
     pd_this_thread.ended_by = 0;
     pd_the_agent.end();
     pd_signal_die(signal);
+}
+
+bool pd_work(void (*function)(void *cookie), void *cookie)
+{
+    pd_quiet quiet;
+    if (!pd_self_enter())
+        return false;
+    pd_quiet_begin(&quiet);
+    pd_own_stack_call(function, cookie);
+    pd_quiet_end(&quiet);
+    pd_self_leave();
+    return true;
 }

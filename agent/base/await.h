@@ -24,20 +24,13 @@ bool pd_await_change(const _Atomic int *word, int value, unsigned milliseconds);
 /* Sets the word, and wakes the threads that wait for that. */
 void pd_await_set(_Atomic int *word, int value);
 
-/* Call in the child of a fork: the state of the loader's lock is not known. */
-void pd_loader_forget(void);
-
 /* Announces a thread that will call pd_loader_try, or that this thread could not be started. */
 void pd_loader_expect(bool is_expected);
 
-/* Calls the loader if the state is not known. May wait forever. */
+/* Calls the loader if the state is not known: at the start, and in the child of a fork. May wait forever. */
 void pd_loader_try(void);
 
 enum { PD_LOADER_PATIENCE = 300 }; /* milliseconds; a call takes well under one, or forever */
-
-/* Returns a number that is another one, and never 0, whenever something was loaded or unloaded since. Calls the
- * loader. */
-uint64_t pd_loader_loads(void);
 
 /* Returns whether the loader can be called. If a thread is in pd_loader_try, waits for it for so
  * many milliseconds at most. */

@@ -2,7 +2,7 @@
 #include "agent/base/inherit.h"
 
 #include "agent/base/launch.h"
-#include "agent/base/self.h"
+#include "agent/base/agent.h"
 #include "agent/base/own_stack.h"
 #include "agent/base/text.h"
 

@@ -2,7 +2,7 @@
 #include "agent/base/notice.h"
 
 #include "agent/base/launch.h"
-#include "agent/base/self.h"
+#include "agent/base/agent.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "agent/base/own_stack.h"
 
 #include "agent/base/reserve.h"
-#include "agent/base/self.h"
+#include "agent/base/agent.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

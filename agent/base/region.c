@@ -4,7 +4,6 @@
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
 #include "agent/base/reserve.h"
-#include "agent/base/self.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -125,12 +124,11 @@ pd_remains_head *pd_region_head(void)
 
 void *pd_region_map(void *cookie, size_t size)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     char *block = NULL;
     (void)cookie;
     for (unsigned i = 0; has_begun && !block && i < PD_REMAINS_AREAS; i++)
         block = take(&regions[i], size);
-    errno = kept;
     if (block || atomic_load(&pd_is_confined))
         return block;
     if (!atomic_exchange(&is_outside, true))

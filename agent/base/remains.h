@@ -14,7 +14,6 @@
 
 #include "agent/base/launch.h"
 
-
 #define PD_REMAINS_ENDING ".live"     /* of the name; a number may follow: ".live.1" */
 #define PD_REMAINS_USER   "uid-"      /* of the name of a folder for one user; the number follows */
 #define PD_REMAINS_LOST   ".lost.txt" /* of the name of a file about windows that were lost */

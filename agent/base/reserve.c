@@ -15,7 +15,7 @@ enum { PAGE = 4096 };
 static bool is_taken[PAGES];
 static pd_area area = {.pages = PAGES, .is_taken = is_taken};
 static bool has_small_pages;
-static pd_lock lock; /* of the area */
+static PD_OF_PROCESS pd_lock lock; /* of the area */
 static __thread bool may_take __attribute__((tls_model("initial-exec")));
 
 static void *map(size_t size, int flags)
@@ -100,12 +100,9 @@ static void *take(size_t size)
 
 void *pd_reserve_map(size_t size)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     void *pages = map(size, 0);
-    if (!pages)
-        pages = take(size);
-    errno = kept;
-    return pages;
+    return pages ? pages : take(size);
 }
 
 /* Sets the block to zeros. The kernel does that if pages have this size and memory is not
@@ -120,7 +117,7 @@ void pd_reserve_unmap(void *ptr, size_t size)
 {
     if (!ptr)
         return;
-    int kept = errno;
+    PD_KEEP_ERRNO;
     if (pd_area_has(&area, ptr)) {
         clear(ptr, pages_of(size) * PAGE);
         pd_lock_take(&lock);
@@ -129,10 +126,4 @@ void pd_reserve_unmap(void *ptr, size_t size)
     } else {
         munmap(ptr, size);
     }
-    errno = kept;
-}
-
-PD_IN_CHILD void pd_reserve_forget(void)
-{
-    pd_lock_reset(&lock);
 }

@@ -41,7 +41,4 @@ void *pd_reserve_map(size_t size);
 /* Releases pages of that size. ptr may be NULL. */
 void pd_reserve_unmap(void *ptr, size_t size);
 
-/* Call in the child of a fork. */
-void pd_reserve_forget(void);
-
 #endif

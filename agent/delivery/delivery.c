@@ -15,9 +15,9 @@
 #include "agent/delivery/spool.h"
 #include "agent/delivery/summary.h"
 
-static _Atomic int is_busy;        /* a thread delivers */
-static atomic_bool has_failed;     /* what the last delivery had is not delivered yet */
-static uint64_t delivered_changes; /* of the mappings; of the thread that delivers */
+static PD_OF_PROCESS _Atomic int is_busy;    /* a thread delivers */
+static PD_OF_PROCESS atomic_bool has_failed; /* what the last delivery had is not delivered yet */
+static uint64_t delivered_changes;           /* of the mappings; of the thread that delivers */
 
 unsigned pd_delivery_max_millis(void)
 {
@@ -180,11 +180,4 @@ bool pd_delivery_has_all(void)
 void pd_delivery_release(void)
 {
     pd_await_set(&is_busy, 0);
-}
-
-void pd_delivery_forget(void)
-{
-    atomic_store(&is_busy, 0);
-    atomic_store(&has_failed, false);
-    pd_largest_sites_allow();
 }

@@ -29,7 +29,4 @@ bool pd_delivery_has_all(void);
 /* Returns how many milliseconds one delivery may take. */
 unsigned pd_delivery_max_millis(void);
 
-/* Call in the child of a fork, where no other thread delivers. */
-void pd_delivery_forget(void);
-
 #endif

@@ -125,10 +125,8 @@ static pid_t start_helper(errand *e)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t helper = clone(help, e->helper_stack, CLONE_VM, e);
-    int kept = errno;
+    pid_t helper = clone(help, e->helper_stack, CLONE_VM, e); /* pthread_sigmask keeps errno */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = kept;
     return helper;
 }
 

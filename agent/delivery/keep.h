@@ -10,7 +10,6 @@
 
 #include "agent/base/text.h"
 
-
 /* Adds the file that was written, and deletes files over the limit of the settings. A file that
  * cannot be listed stays. */
 void pd_keep_add(const pd_fixed_text *path);

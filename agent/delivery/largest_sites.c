@@ -7,7 +7,7 @@
 
 enum { SITES = 20 };
 
-static atomic_bool is_reported; /* a failed allocation, in this window */
+static PD_OF_PROCESS atomic_bool is_reported; /* a failed allocation, in this window */
 
 static int write_sites(int fd, void *heap)
 {

@@ -4,7 +4,6 @@
 #include "agent/base/agent.h"
 #include "agent/base/notice.h"
 #include "agent/base/region.h"
-#include "agent/base/self.h"
 #include "agent/delivery/spool.h"
 
 #include <fcntl.h>
@@ -18,11 +17,12 @@
 
 enum { NONE, THERE, FAILED };
 
-static int state;
-static pd_fixed_text name; /* of the file, with a slash before it; valid while THERE */
-static dev_t file_dev;     /* which file that is */
+static PD_OF_PROCESS int state; /* NONE */
+static pd_fixed_text name;      /* of the file, with a slash before it; valid while THERE */
+static dev_t file_dev;          /* which file that is */
 static ino_t file_ino;
-static int64_t ended; /* when the last window arrived; what comes next is an end or an exec */
+static PD_OF_PROCESS int64_t
+    ended; /* when the last window arrived; what comes next is an end or an exec */
 
 /* An overlay hides what its upper file system is, but asks it these questions. */
 static bool is_over_ext4_or_xfs(int fd)
@@ -223,7 +223,7 @@ static void extend_file(void)
 void pd_live_fit(void)
 {
     const pd_settings *settings = &pd_the_agent.settings;
-    if (atomic_load(&pd_is_confined) || !pd_region_head() || !settings->live || !*settings->dir)
+    if (!pd_agent_is_recording() || !pd_region_head() || !settings->live || !*settings->dir)
         return;
     if (state == NONE && (uint64_t)(pd_now() - ended) > PD_NANOS_PER_SECOND)
         make_file();
@@ -263,18 +263,13 @@ const char *pd_live_fate(void)
     return pd_live_is_there() ? "; pprofdelta recover can make it" : " and is lost";
 }
 
-void pd_live_end(void)
+void pd_live_end(bool goes_on)
 {
-    ended = pd_now();
-    if (state != THERE)
-        return;
-    pd_region_head()->magic = PD_REMAINS_OVER;
-    remove_file();
-    state = NONE;
-}
-
-PD_IN_CHILD void pd_live_forget(bool may_have_another)
-{
-    ended = 0;
-    state = may_have_another ? NONE : FAILED;
+    ended = goes_on ? 0 : pd_now();
+    if (state == THERE) {
+        pd_region_head()->magic = PD_REMAINS_OVER;
+        remove_file();
+    }
+    if (state == THERE || goes_on)
+        state = NONE;
 }

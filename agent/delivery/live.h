@@ -32,10 +32,7 @@ bool pd_live_has_all(void);
 /* What becomes of the last window if it cannot be delivered, as the end of a sentence about it. */
 const char *pd_live_fate(void);
 
-/* Removes the file: nothing is left to recover. */
-void pd_live_end(void);
-
-/* In the child of a fork, whose file is the parent's. may_have_another: it is recorded. */
-void pd_live_forget(bool may_have_another);
+/* Removes the file: nothing is left to recover. goes_on: another one may be made at once, where the files are now. */
+void pd_live_end(bool goes_on);
 
 #endif

@@ -12,7 +12,6 @@
 #include "agent/base/settings.h"
 #include "agent/base/text.h"
 
-
 enum { PD_SPOOL_NAME_MAX = 128 }; /* bytes of a name, with a slash before it and a NUL */
 
 /* Keeps a descriptor of the directory, which exec closes, for the time after a call by which the path may

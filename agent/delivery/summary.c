@@ -3,9 +3,7 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/notice.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/remains.h"
-#include "agent/base/self.h"
 #include "agent/delivery/keep.h"
 #include "agent/delivery/spool.h"
 
@@ -232,10 +230,6 @@ static void send_left(void *cookie)
 
 void pd_summary_leave(const char *program, const char *why)
 {
-    int kept = errno;
-    if (atomic_load(&pd_is_confined) || !is_ours() || !pd_agent_heap() || !pd_self_enter())
-        return;
-    pd_own_stack_call(send_left, &(departure){program, why});
-    pd_self_leave();
-    errno = kept;
+    if (!atomic_load(&pd_is_confined) && is_ours() && pd_agent_heap())
+        pd_work(send_left, &(departure){program, why});
 }

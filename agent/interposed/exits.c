@@ -6,7 +6,6 @@
 #include "agent/base/inherit.h"
 #include "agent/base/own_stack.h"
 #include "agent/base/real.h"
-#include "agent/base/self.h"
 #include "agent/delivery/summary.h"
 #include "agent/life/confine.h"
 #include "agent/life/end.h"
@@ -54,6 +53,7 @@ PD_PUBLIC void _Exit(int) __attribute__((alias("_exit")));
 #define INHERIT(program, envp) INHERIT_OR((void)0, program, envp) /* by another process */
 #define BECOME(program, envp)                                                                      \
     do {                                                                                           \
+        pd_agent_before_exec();                                                                    \
         if (pd_inherit_is_lost(envp))                                                              \
             pd_summary_leave(program, "has no LD_PRELOAD with the agent in its environment");      \
         else                                                                                       \
@@ -63,7 +63,6 @@ PD_PUBLIC void _Exit(int) __attribute__((alias("_exit")));
 
 PD_PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
 {
-    pd_agent_before_exec();
     BECOME(path, envp);
     return (int)syscall(SYS_execve, path, argv, envp);
 }
@@ -82,7 +81,6 @@ static const char *in_path(const char *file, char path[PATH_MAX])
 PD_PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    pd_agent_before_exec();
     BECOME(in_path(file, path), envp);
     return pd_next()->execvpe(file, argv, envp);
 }
@@ -104,7 +102,6 @@ static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX
 PD_PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    pd_agent_before_exec();
     BECOME(under_descriptor(fd, "", path), envp);
     return pd_next()->fexecve(fd, argv, envp);
 }
@@ -116,7 +113,6 @@ PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], // NOLINT
 PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     char found[PATH_MAX];
-    pd_agent_before_exec();
     BECOME(under_descriptor(fd, path, found), envp);
     return (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
 }
@@ -257,26 +253,27 @@ BECOMES(setresuid, (uid_t ruid, uid_t euid, uid_t suid), (ruid, euid, suid), rui
 
 /* ---- unloading ------------------------------------------------------------------------------- */
 
+static void before_unloading(void *heap)
+{
+    pprofdelta_heap_note_mappings(heap);
+    pd_unloaded_update();
+}
+
+static void after_unloading(void *unused)
+{
+    (void)unused;
+    pd_unloaded_update();
+    pd_unwind_forget();
+    pd_function_names_forget();
+}
+
 PD_PUBLIC int dlclose(void *handle)
 {
     pprofdelta_heap *heap = pd_agent_heap();
-    if (!heap || atomic_load(&pd_is_confined) || !pd_self_enter())
-        return pd_next()->dlclose(handle);
-    pd_quiet quiet;
-    pd_quiet_begin(&quiet);
-    pprofdelta_heap_note_mappings(heap);
-    pd_unloaded_update();
-    pd_quiet_end(&quiet);
-    pd_self_leave();
+    bool is_noted = heap && !atomic_load(&pd_is_confined) && pd_work(before_unloading, heap);
     int result = pd_next()->dlclose(handle);
-    int kept = errno;
-    if (pd_self_enter()) {
-        pd_unloaded_update();
-        pd_unwind_forget();
-        pd_function_names_forget();
-        pd_self_leave();
-    }
-    errno = kept;
+    if (is_noted)
+        pd_work(after_unloading, NULL);
     return result;
 }
 

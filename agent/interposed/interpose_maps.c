@@ -14,7 +14,6 @@
 #include "agent/base/code.h"
 #include "agent/base/own_stack.h"
 #include "agent/base/real.h"
-#include "agent/base/self.h"
 #include "agent/stacks/callers.h"
 #include "agent/stacks/unloaded.h"
 

@@ -55,12 +55,11 @@ void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
 {
     if (!ptr || !pd_agent_heap() || !pd_self_enter())
         return;
-    int kept = errno;
+    PD_KEEP_ERRNO;
     sample s = {caller, {.ptr = ptr, .weight = *weight, .size = size, .is_piece = is_piece}};
     pd_own_stack_call_briefly(track, &s);
     uint64_t samples = atomic_fetch_add_explicit(&pd_the_agent.samples, 1, memory_order_relaxed);
     pd_worker_sampled(samples);
-    errno = kept;
     pd_self_leave();
 }
 
@@ -110,18 +109,12 @@ void pd_slow_resized(pd_resizing *resizing, const void *ptr, size_t after, const
 
 static void report_largest_sites(void *size)
 {
-    pd_quiet quiet;
-    pd_quiet_begin(&quiet);
     pd_largest_sites_out_of_memory(*(const size_t *)size);
-    pd_quiet_end(&quiet);
 }
 
 void *pd_slow_failed(size_t size, bool is_full)
 {
-    if (!is_full || size > PTRDIFF_MAX || !pd_agent_heap() || atomic_load(&pd_is_confined) ||
-        !pd_self_enter())
-        return NULL;
-    pd_own_stack_call(report_largest_sites, &size);
-    pd_self_leave();
+    if (is_full && size <= PTRDIFF_MAX && pd_agent_heap() && !atomic_load(&pd_is_confined))
+        pd_work(report_largest_sites, &size);
     return NULL;
 }

@@ -4,7 +4,7 @@
 #define PD_AGENT_SLOW_PATH_H
 
 #include "agent/stacks/callers.h"
-#include "agent/base/self.h"
+#include "agent/base/agent.h"
 
 /* Decides whether an allocation is a sample. Call it before the allocation if
  * pprofdelta_sampler_tick returned 1. If it returns true, call pd_slow_keep after the allocation,

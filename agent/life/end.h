@@ -24,7 +24,4 @@ void pd_agent_resume(void);
  * of root becomes this user for good: if the directory is root's, its files go to a folder of that user in there. */
 bool pd_agent_before_move(uid_t user);
 
-/* Call in the child of a fork. */
-void pd_end_forget(void);
-
 #endif

@@ -12,20 +12,16 @@
 #include "agent/account/account.h"
 #include "agent/account/mappings.h"
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
 #include "agent/base/region.h"
-#include "agent/base/reserve.h"
-#include "agent/base/self.h"
-#include "agent/delivery/delivery.h"
-#include "agent/delivery/live.h"
-#include "agent/life/end.h"
-#include "agent/life/signals.h"
 #include "agent/life/worker.h"
-#include "agent/stacks/callers.h"
 #include "agent/stacks/function_names.h"
-#include "agent/stacks/unloaded.h"
 
+#include <string.h>
 #include <unistd.h>
+
+/* Where the variables are that a child clears: by the linker. */
+extern char __start_pd_of_process[] __attribute__((visibility("hidden")));
+extern char __stop_pd_of_process[] __attribute__((visibility("hidden")));
 
 static pprofdelta_heap *forked; /* the tracker, for the child, which does not find it */
 static int64_t fork_nanos;      /* when a fork began */
@@ -83,16 +79,11 @@ static void record_child(void)
 /* The other threads are not here: nobody waits for them. */
 static void begin_child(void)
 {
-    pd_live_forget(!is_lost);
+    memset(__start_pd_of_process, 0, (size_t)(__stop_pd_of_process - __start_pd_of_process));
     pprofdelta_heap_fork(forked, is_lost ? PPROFDELTA_FORK_LOST : PPROFDELTA_FORK_CHILD,
                          fork_nanos);
-    pd_worker_forget();
-    pd_signals_forget();
-    pd_loader_forget();
-    pd_end_forget();
-    pd_delivery_forget();
-    pd_unloaded_forget();
-    pd_reserve_forget();
+    pd_worker_watch_main();
+    pd_this_thread.ended_by = 0;
     if (!is_lost)
         record_child();
 }

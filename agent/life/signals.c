@@ -3,7 +3,6 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
-#include "agent/base/self.h"
 #include "agent/life/worker.h"
 
 #include <unistd.h>
@@ -11,10 +10,10 @@
 static const int handled[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGUSR1,   SIGUSR2, SIGPIPE,
                               SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF};
 
-static int ask_number;         /* 0: none */
-static atomic_bool is_begun;   /* the handlers stand for the default actions */
-static _Atomic int ending;     /* the signal that is ending the process; 0: none */
-static _Atomic uint64_t since; /* when it came */
+static int ask_number;                   /* 0: none */
+static atomic_bool is_begun;             /* the handlers stand for the default actions */
+static PD_OF_PROCESS _Atomic int ending; /* the signal that is ending the process; 0: none */
+static _Atomic uint64_t since;           /* when it came */
 
 static void on_fatal(int number);
 
@@ -32,7 +31,8 @@ static struct sigaction action_of(pd_signal_handler *function)
 static void on_fatal(int number)
 {
     const uint64_t patience = PD_NANOS_PER_SECOND;
-    int kept = errno, none = 0;
+    PD_KEEP_ERRNO;
+    int none = 0;
     if (getpid() == 1) /* of a container, which has no default actions */
         return;
     if (getpid() != atomic_load(&pd_the_agent.pid)) { // NOLINT(bugprone-branch-clone)
@@ -45,7 +45,6 @@ static void on_fatal(int number)
     } else if (pd_nanos_of(CLOCK_MONOTONIC) - atomic_load(&since) >= patience) {
         pd_signal_die(number);
     }
-    errno = kept;
 }
 
 static void on_ask(int number)
@@ -102,12 +101,6 @@ void pd_signals_end(void)
     for (int number = 1; number < NSIG; number++)
         if (!pd_next()->sigaction(number, NULL, &now) && is_ours(now.sa_handler))
             pd_signal_reset(number);
-}
-
-PD_IN_CHILD void pd_signals_forget(void)
-{
-    pd_this_thread.ended_by = 0;
-    atomic_store(&ending, 0);
 }
 
 /* ---- the names ------------------------------------------------------------------------------- */

@@ -27,7 +27,4 @@ void pd_signals_begin(int ask);
 /* Restores the default actions where the handlers stand for them. */
 void pd_signals_end(void);
 
-/* Call in the child of a fork: forgets signals that the parent received. */
-void pd_signals_forget(void);
-
 #endif

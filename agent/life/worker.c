@@ -7,12 +7,12 @@
 #include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/region.h"
-#include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
 #include "agent/delivery/largest_sites.h"
 #include "agent/delivery/live.h"
 #include "agent/delivery/spool.h"
 #include "agent/delivery/summary.h"
+#include "process/maps.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,15 +24,16 @@
 /* WAITING: the thread has done nothing yet, and who ends the process does not wait for it. */
 typedef enum life { NONE, WAITING, RUNNING, STOPPED, FAILED } life;
 
-static atomic_uint requests;
-static _Atomic int state = NONE;
-static pthread_t thread; /* valid from RUNNING on, as is its tid */
+static PD_OF_PROCESS atomic_uint requests;
+static PD_OF_PROCESS _Atomic int state; /* NONE */
+static pthread_t thread;                /* valid from RUNNING on, as is its tid */
 static _Atomic pid_t thread_tid;
-static _Atomic int is_coming; /* it was started and has no table of descriptors yet */
+static PD_OF_PROCESS _Atomic int is_coming; /* it was started and has no table of descriptors yet */
 static sigset_t all_signals,
-    signals_before;             /* the latter: the mask of the thread that started it */
-static bool is_urgent;          /* the thread must not wait before it works */
-static atomic_bool has_no_main; /* the main thread ends or has ended; its destructors ran */
+    signals_before;    /* the latter: the mask of the thread that started it */
+static bool is_urgent; /* the thread must not wait before it works */
+static PD_OF_PROCESS atomic_bool
+    has_no_main; /* the main thread ends or has ended; its destructors ran */
 static pthread_key_t key_of_main;
 static bool has_key;
 
@@ -43,10 +44,9 @@ static uint64_t clock_now(void)
 
 void pd_worker_ask(pd_request request)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     atomic_fetch_or(&requests, (unsigned)request);
     pd_await_wake(&requests);
-    errno = kept;
 }
 
 /* Waits for requests. Returns them, or 0 at the deadline. */
@@ -184,7 +184,7 @@ static company check_company(company before, bool has_table)
 static void prepare_for_death(void)
 {
     static uint64_t noted;
-    uint64_t loads = pd_loader_loads();
+    uint64_t loads = pd_maps_loads();
     if (!pd_delivery_hold(0))
         return;
     if (loads != noted)
@@ -426,7 +426,7 @@ static void on_end_of_main(void *unused)
 }
 
 /* Any value except NULL makes the destructor run. */
-static void watch_main(void)
+void pd_worker_watch_main(void)
 {
     if (has_key)
         pthread_setspecific(key_of_main, &key_of_main);
@@ -436,14 +436,5 @@ void pd_worker_begin(void)
 {
     sigfillset(&all_signals);
     has_key = pthread_key_create(&key_of_main, on_end_of_main) == 0;
-    watch_main();
-}
-
-PD_IN_CHILD void pd_worker_forget(void)
-{
-    atomic_store(&requests, 0);
-    atomic_store(&state, NONE);
-    atomic_store(&is_coming, 0);
-    atomic_store(&has_no_main, false);
-    watch_main();
+    pd_worker_watch_main();
 }

@@ -59,7 +59,7 @@ void pd_worker_await(void);
 /* Call once, in the main thread, before anything is sampled. */
 void pd_worker_begin(void);
 
-/* Call in the child of a fork, which has no such thread. The calling thread is its main thread. */
-void pd_worker_forget(void);
+/* Call in the child of a fork, where the calling thread becomes the main thread. */
+void pd_worker_watch_main(void);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
+#include "base/lock.h"
 
 enum { RANGES_MAX = 256, OBJECTS_MAX = 1024 };
 
@@ -27,7 +28,7 @@ typedef struct objects {
  * the loader runs destructors of an object: they may unload other objects, or wait for threads
  * that do. */
 static objects known, now;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static PD_OF_PROCESS pd_lock lock;
 
 static int note_object(struct dl_phdr_info *info, size_t size, void *cookie)
 {
@@ -66,19 +67,14 @@ static void count(uintptr_t begin, uintptr_t end)
 
 void pd_unloaded_update(void)
 {
-    pthread_mutex_lock(&lock);
+    pd_lock_take(&lock);
     now.len = 0;
     dl_iterate_phdr(note_object, &now);
     for (size_t i = 0; i < known.len; i++)
         if (!has_object(&now, known.at[i].begin, known.at[i].end))
             count(known.at[i].begin, known.at[i].end);
     known = now;
-    pthread_mutex_unlock(&lock);
-}
-
-PD_IN_CHILD void pd_unloaded_forget(void)
-{
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    pd_lock_give(&lock);
 }
 
 uint64_t pd_unloaded_number(const uint64_t *stack, size_t depth)

@@ -13,9 +13,6 @@
 /* Call before and after dlclose. Notes which objects have gone since the last call. */
 void pd_unloaded_update(void);
 
-/* Call in the child of a fork, whose other threads are gone. */
-void pd_unloaded_forget(void);
-
 /* Returns a number that distinguishes this stack from stacks of other code at the same addresses.
  * It is 0 for most stacks. */
 uint64_t pd_unloaded_number(const uint64_t *stack, size_t depth);

@@ -4,7 +4,7 @@
 #include "../support/test.h"
 
 #include "agent/stacks/callers.h"
-#include "agent/base/self.h"
+#include "agent/base/agent.h"
 
 #include <pthread.h>
 #include <signal.h>
