@@ -19,8 +19,7 @@ enum { NONE, THERE, FAILED };
 
 static PD_OF_PROCESS int state; /* NONE */
 static pd_fixed_text name;      /* of the file, with a slash before it; valid while THERE */
-static dev_t file_dev;          /* which file that is */
-static ino_t file_ino;
+static struct stat file_status; /* which file that is */
 static PD_OF_PROCESS int64_t
     ended; /* when the last window arrived; what comes next is an end or an exec */
 
@@ -52,27 +51,17 @@ static bool is_on_known_system(int fd)
 /* An earlier process of this name and pid may have left one. */
 static int create(void)
 {
-    enum { TRIES = 100, HOW = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
+    enum { TRIES = 100 };
     int fd = -1;
-    for (int i = 0; fd < 0 && i < TRIES; i++) {
-        char path[PD_SPOOL_PATH_MAX];
+    errno = EEXIST;
+    for (int i = 0; fd < 0 && errno == EEXIST && i < TRIES; i++) {
         name.len = 0;
         pd_text_add(&name, "/heap.%s.%d%s", pd_program_name(), (int)getpid(), PD_REMAINS_ENDING);
         if (i)
             pd_text_add(&name, ".%d", i);
-        int base = pd_spool_path(&name, path);
-        fd = pd_open_high(openat(base, path, HOW, 0600));
-        if (fd < 0 && errno != EEXIST)
-            break;
+        fd = pd_spool_open(name.bytes, O_RDWR | O_CREAT | O_EXCL);
     }
     return fd;
-}
-
-static void remove_file(void)
-{
-    char path[PD_SPOOL_PATH_MAX];
-    int base = pd_spool_path(&name, path);
-    unlinkat(base, path, 0);
 }
 
 void pd_live_prepare(void)
@@ -115,8 +104,8 @@ static void name_process(pd_remains_head *head)
 {
     head->magic = PD_REMAINS_EARLY;
     head->root = (uintptr_t)pd_agent_heap();
-    head->dev = file_dev;
-    head->ino = file_ino;
+    head->dev = file_status.st_dev;
+    head->ino = file_status.st_ino;
     describe_process(&head->process);
     head->check = pd_remains_check_head(head);
     head->account.check = 0; /* that of the parent, before a fork */
@@ -138,13 +127,10 @@ static int move_tracker(int fd, bool is_all)
 /* Returns NULL, or why the file cannot be used. */
 static const char *use_file(int fd)
 {
-    struct stat status;
     if (!is_on_known_system(fd))
         return "its file system may have no room for a page later";
-    if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status))
+    if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &file_status))
         return "it cannot be locked";
-    file_dev = status.st_dev;
-    file_ino = status.st_ino;
     name_process(pd_region_head());
     int error = pd_write_all(fd, &pd_region_head()->magic, sizeof(uint64_t));
     error = error ? error : move_tracker(fd, true);
@@ -166,7 +152,7 @@ static void drop_file(void)
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
     pd_region_leave();
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
-    remove_file();
+    pd_spool_remove(name.bytes);
 }
 
 static void make_file(void)
@@ -185,8 +171,7 @@ static void make_file(void)
     }
     if (why && fd >= 0)
         drop_file();
-    if (fd >= 0)
-        close(fd); /* the mapping holds the lock */
+    pd_close(fd); /* the mapping holds the lock */
     state = why ? FAILED : THERE;
 }
 
@@ -204,18 +189,12 @@ static void give_up(int error)
 /* The tracker has grown. */
 static void extend_file(void)
 {
-    int error = 0;
-    char path[PD_SPOOL_PATH_MAX];
     struct stat status;
-    int base = pd_spool_path(&name, path);
-    int fd = pd_open_high(openat(base, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (fd < 0 && errno == EACCES)
-        error = errno;
-    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == file_dev &&
-        status.st_ino == file_ino)
+    int fd = pd_spool_open(name.bytes, O_RDWR);
+    int error = fd < 0 && errno == EACCES ? errno : 0;
+    if (fd >= 0 && fstat(fd, &status) == 0 && pd_is_same_file(&status, &file_status))
         error = move_tracker(fd, false);
-    if (fd >= 0)
-        close(fd);
+    pd_close(fd);
     if (error)
         give_up(error);
 }
@@ -235,21 +214,18 @@ void pd_live_beat(void)
 {
     pd_remains_head *head = pd_region_head();
     pd_live_fit();
-    if (state != THERE)
-        return;
-    beat(head);
+    if (state == THERE)
+        beat(head);
 }
 
 bool pd_live_has_all(void)
 {
-    char path[PD_SPOOL_PATH_MAX];
     struct stat status;
     if (state != THERE || pd_region_has_private())
         return false;
-    int base = pd_spool_path(&name, path);
-    if (fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (pd_spool_stat(name.bytes, &status))
         return errno == EACCES; /* this process has given up the rights to see it */
-    return status.st_dev == file_dev && status.st_ino == file_ino;
+    return pd_is_same_file(&status, &file_status);
 }
 
 bool pd_live_is_there(void)
@@ -268,7 +244,7 @@ void pd_live_end(bool goes_on)
     ended = goes_on ? 0 : pd_now();
     if (state == THERE) {
         pd_region_head()->magic = PD_REMAINS_OVER;
-        remove_file();
+        pd_spool_remove(name.bytes);
     }
     if (state == THERE || goes_on)
         state = NONE;

@@ -12,8 +12,6 @@
 #include "agent/base/settings.h"
 #include "agent/base/text.h"
 
-enum { PD_SPOOL_NAME_MAX = 128 }; /* bytes of a name, with a slash before it and a NUL */
-
 /* Keeps a descriptor of the directory, which exec closes, for the time after a call by which the path may
  * lead elsewhere. The files are written there from now on, as long as the descriptor is that of the
  * directory and that was not removed; otherwise the path counts. */
@@ -32,10 +30,11 @@ void pd_spool_begin(void);
  * pd_spool_hold. Returns false if the system cannot do that. */
 bool pd_spool_own_table(void);
 
-/* Returns the directory of the profiles for the calls with names (AT_FDCWD if it has no descriptor), and the
- * path of the name in it, which begins with a slash. */
-enum { PD_SPOOL_PATH_MAX = PD_PATH_MAX + PD_SPOOL_NAME_MAX };
-int pd_spool_path(const pd_fixed_text *name, char path[PD_SPOOL_PATH_MAX]);
+/* openat (which follows no link; a new file is for its user alone), fstatat and unlinkat of a name in the directory,
+ * which begins with a slash. */
+int pd_spool_open(const char *name, int flags);
+int pd_spool_stat(const char *name, struct stat *status);
+int pd_spool_remove(const char *name);
 
 /* Writes the contents of a file to the descriptor. Returns 0 or an errno value. */
 typedef int pd_spool_writer(int fd, void *cookie);
@@ -45,8 +44,5 @@ typedef int pd_spool_writer(int fd, void *cookie);
  * there is no file. */
 int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uint64_t *number,
                    pd_fixed_text *path);
-
-/* Returns whether the directory has a file with this name, which begins with a slash. */
-bool pd_spool_has(const pd_fixed_text *name);
 
 #endif

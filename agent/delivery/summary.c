@@ -121,7 +121,8 @@ static bool is_last_there(void)
 {
     pd_fixed_text name = {.len = 0};
     add_names(&name, false);
-    return pd_spool_has(&name);
+    struct stat status;
+    return pd_spool_stat(name.bytes, &status) == 0;
 }
 
 static void send_none(void)
