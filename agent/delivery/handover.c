@@ -23,7 +23,6 @@ typedef struct errand {
     unsigned seconds;
     int error;    /* errno if the command could not be started */
     int status;   /* as waitpid returns it */
-    bool is_over; /* the command ended by itself */
     bool is_late; /* the command was killed */
     sigset_t none;
     char *command_stack, *helper_stack; /* the ends of the stacks */
@@ -94,14 +93,13 @@ static void await(errand *e, pid_t pid)
             e->is_late = true;
             kill(-pid, SIGKILL);
             kill(pid, SIGKILL);
-            waitpid(pid, &e->status, 0);
-            return;
+            got = waitpid(pid, &e->status, 0);
+            break;
         }
         nanosleep(&pause, NULL);
     }
-    e->is_over = got == pid;
-    if (got < 0)
-        e->error = errno;
+    if (got < 0 || e->error == ECHILD) /* as it began: sh was started */
+        e->error = got < 0 ? errno : 0;
 }
 
 /* Runs in the helper, which shares the memory of the program but is a process with its own signal
@@ -138,8 +136,6 @@ static bool run(errand *e, pd_fixed_text *why)
         e->error = errno;
     while (helper >= 0 && waitpid(helper, NULL, (int)__WCLONE) < 0 && errno == EINTR)
         continue;
-    if (!e->error && !e->is_late && !e->is_over)
-        e->error = ECHILD; /* the helper was killed */
     int status = WIFEXITED(e->status) ? WEXITSTATUS(e->status) : 128 + WTERMSIG(e->status);
     if (e->error)
         pd_text_add(why, "the command could not be started: %s", pd_words_of_error(e->error));
@@ -154,15 +150,12 @@ static bool run(errand *e, pd_fixed_text *why)
 static int as_input(const void *data, size_t len)
 {
     int fd = pd_open_high((int)syscall(SYS_memfd_create, "pprofdelta", 1U /* MFD_CLOEXEC */));
-    if (fd < 0)
-        return -1;
-    int error = pd_write_all(fd, data, len);
-    if (error || lseek(fd, 0, SEEK_SET) != 0) {
-        close(fd);
-        errno = error ? error : EIO;
-        return -1;
-    }
-    return fd;
+    int error = fd >= 0 ? pd_write_all(fd, data, len) : errno;
+    if (!error && lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    pd_close(fd);
+    errno = error ? error : EIO;
+    return -1;
 }
 
 bool pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
@@ -174,18 +167,16 @@ bool pd_hand_over(const char *command, const void *data, size_t len, unsigned se
     errand *e = &memory;
     *e = (errand){.command = command,
                   .seconds = seconds,
+                  .error = ECHILD, /* unless the helper says more: it was killed */
                   .command_stack = stacks[0] + STACK_LEN,
                   .helper_stack = stacks[1] + STACK_LEN};
     sigemptyset(&e->none);
     e->nowhere = pd_open("/dev/null", O_WRONLY);
     e->input = e->nowhere < 0 ? -1 : as_input(data, len);
-    int error = e->input < 0 ? errno : 0;
-    if (error)
-        pd_text_add(why, "the command could not be started: %s", pd_words_of_error(error));
-    bool is_taken = !error && run(e, why);
-    if (e->input >= 0)
-        close(e->input);
-    if (e->nowhere >= 0)
-        close(e->nowhere);
+    if (e->input < 0)
+        pd_text_add(why, "the command could not be started: %s", pd_words_of_error(errno));
+    bool is_taken = e->input >= 0 && run(e, why);
+    pd_close(e->input);
+    pd_close(e->nowhere);
     return is_taken;
 }

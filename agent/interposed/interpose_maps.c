@@ -84,20 +84,25 @@ static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
         pd_mappings_add(begin, len, &only, 1, 0);
 }
 
+/* Reports a call that mapped anonymous memory, or removed what was in the range. */
+static void report(uintptr_t begin, size_t len, bool is_mapped, const pd_caller *caller)
+{
+    PD_KEEP_ERRNO;
+    bool is_nested;
+    if (!enter(caller, &is_nested))
+        return;
+    if (is_mapped)
+        report_range(begin, len, caller);
+    else
+        pd_mappings_remove(begin, len);
+    leave(is_nested);
+}
+
 /* Reports what mmap returned. A mapping of a file covers what was there. */
 static void report_map(const void *ptr, size_t len, int flags, const pd_caller *caller)
 {
-    bool is_nested;
-    int kept = errno;
-    if (ptr == MAP_FAILED || !((flags & MAP_ANONYMOUS) || (flags & MAP_FIXED)) ||
-        !enter(caller, &is_nested))
-        return;
-    if (flags & MAP_ANONYMOUS)
-        report_range((uintptr_t)ptr, whole_pages(len), caller);
-    else
-        pd_mappings_remove((uintptr_t)ptr, whole_pages(len));
-    leave(is_nested);
-    errno = kept;
+    if (ptr != MAP_FAILED && (flags & (MAP_ANONYMOUS | MAP_FIXED)))
+        report((uintptr_t)ptr, whole_pages(len), (flags & MAP_ANONYMOUS) != 0, caller);
 }
 
 /* ---- mmap ------------------------------------------------------------------------------------ */
@@ -133,13 +138,7 @@ PD_PUBLIC __attribute__((noinline)) void *pd_mmap64(void *addr, size_t len, int 
 PD_PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
 {
     const pd_caller caller = PD_HERE();
-    bool is_nested;
-    int kept = errno;
-    if (enter(&caller, &is_nested)) {
-        pd_mappings_remove((uintptr_t)addr, whole_pages(len));
-        leave(is_nested);
-    }
-    errno = kept;
+    report((uintptr_t)addr, whole_pages(len), false, &caller);
     return pd_next()->munmap(addr, len);
 }
 
@@ -174,10 +173,9 @@ PD_PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, siz
     size_t taken = whole_pages(old_len);
     uint32_t slot = pd_mappings_take((uintptr_t)addr, taken);
     void *ptr = pd_next()->mremap(addr, old_len, new_len, flags, target);
-    int kept = errno;
+    PD_KEEP_ERRNO;
     report_moved(slot, (uintptr_t)addr, taken, ptr, whole_pages(new_len), &caller);
     leave(is_nested);
-    errno = kept;
     return ptr;
 }
 
@@ -186,17 +184,9 @@ PD_PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, siz
 /* The break moved. The page that both ends share stays as it is. */
 static void report_break(uintptr_t before, uintptr_t now, const pd_caller *caller)
 {
-    bool is_nested;
-    int kept = errno;
     uintptr_t from = whole_pages(before), to = whole_pages(now);
-    if (from == to || !enter(caller, &is_nested))
-        return;
-    if (to > from)
-        report_range(from, to - from, caller);
-    else
-        pd_mappings_remove(to, from - to);
-    leave(is_nested);
-    errno = kept;
+    if (from != to)
+        report(from < to ? from : to, from < to ? to - from : from - to, from < to, caller);
 }
 
 PD_PUBLIC __attribute__((noinline)) void *sbrk(intptr_t delta)

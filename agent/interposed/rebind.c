@@ -189,32 +189,22 @@ static uintptr_t *slot_of(const object *o, const char *row, const char **name)
     return (uintptr_t *)(o->base + relocation.r_offset); // NOLINT(performance-no-int-to-ptr)
 }
 
-/* Replaces the functions in the slots of another object. A slot that the loader has not filled yet
- * points into the object itself, and the loader will fill it with the agent's function. */
+/* Puts a function in the slots of an object where the loader has put another one under its name: the agent's in those of
+ * other objects, its own in those of the library. A slot that the loader has not filled yet points into the object itself,
+ * and the loader will fill it with the agent's function. */
 static void rebind_slots(work *w, const object *o, const relocations *r)
 {
+    const bool is_library = o->range.begin == w->library.range.begin;
     for (size_t off = 0; r->rows && off + r->row_len <= r->len; off += r->row_len) {
         const char *name;
         uintptr_t *slot = slot_of(o, r->rows + off, &name);
         if (!name || (uintptr_t)slot % sizeof *slot ||
-            !pd_object_range_has(w->library.range, word_at(slot)))
+            !(is_library || pd_object_range_has(w->library.range, word_at(slot))))
             continue;
         const pd_rebound *f = find_function(w, name);
-        if (f && word_at(slot) == word_at(f->real) && !write_word(o, slot, (uintptr_t)f->ours))
-            w->is_refused = true;
-    }
-}
-
-/* Fills the slots of the library with its own functions. */
-static void bind_own_slots(work *w, const relocations *r)
-{
-    for (size_t off = 0; r->rows && off + r->row_len <= r->len; off += r->row_len) {
-        const char *name;
-        uintptr_t *slot = slot_of(&w->library, r->rows + off, &name);
-        const pd_rebound *f = name ? find_function(w, name) : NULL;
-        if (f && word_at(f->real) && word_at(slot) != word_at(f->real) &&
-            !write_word(&w->library, slot, word_at(f->real)))
-            w->is_refused = true;
+        const uintptr_t real = f ? word_at(f->real) : 0;
+        if (real && (word_at(slot) == real) != is_library)
+            w->is_refused |= !write_word(o, slot, is_library ? real : (uintptr_t)f->ours);
     }
 }
 
@@ -261,9 +251,8 @@ static void rebind_symbols(work *w)
     for (size_t i = 0; i < w->len && !w->is_refused; i++) {
         const pd_rebound *f = &w->functions[i];
         ElfW(Sym) *symbol = word_at(f->real) ? find_symbol(&w->library, f->name) : NULL;
-        if (symbol &&
-            !write_word(&w->library, &symbol->st_value, (uintptr_t)f->ours - w->library.base))
-            w->is_refused = true;
+        w->is_refused |= symbol && !write_word(&w->library, &symbol->st_value,
+                                               (uintptr_t)f->ours - w->library.base);
     }
 }
 
@@ -278,7 +267,7 @@ pd_rebind_outcome pd_rebind(const pd_rebound *functions, size_t len)
         uintptr_t real = symbol ? w.library.base + symbol->st_value : 0;
         memcpy(functions[i].real, &real, sizeof real);
     }
-    bind_own_slots(&w, &w.library.calls);
+    rebind_slots(&w, &w.library, &w.library.calls);
     if (!w.is_refused)
         rebind_symbols(&w);
     if (!w.is_refused)
