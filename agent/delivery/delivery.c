@@ -40,6 +40,15 @@ static int write_profile(int fd, void *cookie)
     return pd_write_all(fd, d->data, d->len);
 }
 
+/* Begins the message about a failure: the reason follows. */
+static void explain(delivery *d, const char *what, const char *fate_of_last)
+{
+    if (d->is_last)
+        pd_text_add(&d->why, "the last profile %s%s: ", what, fate_of_last);
+    else
+        pd_text_add(&d->why, "a profile %s; the next one will have its events: ", what);
+}
+
 static bool to_file(delivery *d)
 {
     uint64_t number;
@@ -49,10 +58,9 @@ static bool to_file(delivery *d)
     if (error) {
         pd_summary_lost(error);
         pd_live_fit(); /* it may make room for the next profile */
-        pd_text_add(&d->why, "%s: %s%s: %s", pd_the_agent.settings.dir,
-                    d->is_last ? "the last profile cannot be written"
-                               : "a profile cannot be written; the next one will have its events",
-                    d->is_last ? pd_live_fate() : "", pd_words_of_error(error));
+        pd_text_add(&d->why, "%s: ", pd_the_agent.settings.dir);
+        explain(d, "cannot be written", pd_live_fate());
+        pd_text_add(&d->why, "%s", pd_words_of_error(error));
         return false;
     }
     atomic_store(&pd_the_agent.next_number, number + 1);
@@ -64,9 +72,7 @@ static bool to_file(delivery *d)
 static bool to_command(delivery *d)
 {
     const pd_settings *settings = &pd_the_agent.settings;
-    pd_text_add(&d->why, d->is_last
-                             ? "the last profile was not delivered: "
-                             : "a profile was not delivered; the next one will have its events: ");
+    explain(d, "was not delivered", "");
     if (pd_hand_over(settings->command, d->data, d->len, (unsigned)settings->timeout, &d->why)) {
         d->why.len = 0;
         return true;
@@ -142,11 +148,10 @@ static void send_window(pprofdelta_heap *heap, pd_occasion why)
         pd_largest_sites_allow();
     } else {
         pprofdelta_heap_abandon(heap);
-        if (!d.why.len)
-            pd_text_add(&d.why, "%s%s: %s",
-                        is_last ? "the last profile could not be made"
-                                : "a profile could not be made; the next one will have its events",
-                        is_last ? pd_live_fate() : "", err.text);
+        if (!d.why.len) {
+            explain(&d, "could not be made", pd_live_fate());
+            pd_text_add(&d.why, "%s", err.text);
+        }
     }
     pd_account_done();
     if (d.why.len)

@@ -40,8 +40,6 @@ static void before_fork(void)
         pd_mappings_fork(PPROFDELTA_FORK_PREPARE);
         fork_nanos = pd_now();
     }
-    if (heap && !pd_this_thread.is_forking)
-        pd_function_names_inherit(true);
     if (heap && level < PD_REGION_FORKS)
         pd_region_fork_prepare(level);
 }
@@ -52,8 +50,6 @@ static void after_fork_in_parent(void)
     bool has_locks = !level && pd_this_thread.is_forking;
     if (level < PD_REGION_FORKS)
         pd_region_fork_parent(level);
-    if (!pd_this_thread.is_forking && pd_agent_is_recording())
-        pd_function_names_inherit(false);
     if (has_locks) {
         pd_mappings_fork(PPROFDELTA_FORK_PARENT);
         pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
@@ -72,7 +68,6 @@ static void record_child(void)
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);
     pd_account_begin(fork_nanos);
-    pd_function_names_abandon();
     pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
 }
 
@@ -83,6 +78,7 @@ static void begin_child(void)
     pprofdelta_heap_fork(forked, is_lost ? PPROFDELTA_FORK_LOST : PPROFDELTA_FORK_CHILD,
                          fork_nanos);
     pd_worker_watch_main();
+    pd_function_names_forget();
     pd_this_thread.ended_by = 0;
     if (!is_lost)
         record_child();

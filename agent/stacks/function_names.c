@@ -208,10 +208,10 @@ typedef struct cache_memory {
 static cache_memory *cache;
 static size_t names_len, text_len;
 static function_table tables[TABLES_MAX];
-static size_t tables_len;
+static PD_OF_PROCESS size_t tables_len;
 static pprofdelta_frame frame; /* the last result */
 static atomic_bool is_stale;
-static bool is_open;
+static PD_OF_PROCESS bool is_open;
 
 static void empty(void)
 {
@@ -227,15 +227,11 @@ void pd_function_names_begin(void)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     cache = pages == MAP_FAILED ? NULL : pages;
     text_len = 1;
-    if (cache) /* the child of a fork drops it */
-        madvise(cache, sizeof *cache, MADV_DONTFORK);
 }
 
 void pd_function_names_open(void)
 {
     is_open = true;
-    if (!cache)
-        pd_function_names_begin();
     if (atomic_exchange(&is_stale, false))
         empty();
 }
@@ -306,17 +302,4 @@ void pd_function_names_close(void)
 void pd_function_names_forget(void)
 {
     atomic_store(&is_stale, true);
-}
-
-void pd_function_names_inherit(bool is_inherited)
-{
-    if (cache)
-        madvise(cache, sizeof *cache, is_inherited ? MADV_DOFORK : MADV_DONTFORK);
-}
-
-void pd_function_names_abandon(void)
-{
-    tables_len = 0;
-    is_open = false;
-    cache = NULL;
 }

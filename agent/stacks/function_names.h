@@ -32,13 +32,8 @@ void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *o
 /* Releases the tables of the files. Call when a profile is done. */
 void pd_function_names_close(void);
 
-/* Ends the names of this profile, and empties the cache before the next one. Call after code was unloaded, from any thread. */
+/* Ends the names of this profile, and empties the cache before the next one. Call after code was unloaded, from any
+ * thread, and in the child of a fork: another thread of the parent may have been changing the cache. */
 void pd_function_names_forget(void);
-
-/* Whether the child of a fork has the cache. One that returns to a delivery needs it. */
-void pd_function_names_inherit(bool is_inherited);
-
-/* Call in the child of a fork: drops the cache, which another thread may have been changing. */
-void pd_function_names_abandon(void);
 
 #endif
