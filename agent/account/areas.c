@@ -107,7 +107,8 @@ int pd_smaps_read(pd_smaps_taker *take, void *cookie)
         is_any |= got > 0;
         len = got > 0 ? take_lines(&text, bytes, len + (size_t)got) : len;
     }
-    pd_close(fd);
+    if (fd >= 0)
+        close(fd);
     pd_smaps_end(&text);
     return error ? error : is_any ? 0 : ENOENT;
 }

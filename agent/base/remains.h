@@ -105,6 +105,20 @@ const pd_remains_beat *pd_remains_last_beat(const pd_remains_head *head);
 /* Notes that the process lives. */
 void pd_remains_beat_now(pd_remains_head *head, int64_t nanos, uint64_t next_number);
 
+/* What /proc/PID/stat says. */
+typedef struct pd_stat {
+    char state;          /* of the main thread; 0: not known */
+    uint64_t since_boot; /* when the process began, in ticks */
+    int exit_code;       /* as waitpid returns it, if the main thread has ended */
+} pd_stat;
+
+pd_stat pd_stat_read(const char *text);
+
+static inline bool pd_stat_has_ended(const pd_stat *stat)
+{
+    return !stat->state || stat->state == 'Z' || stat->state == 'X' || stat->state == 'x';
+}
+
 /* Reads what /proc/PID/stat and /proc/PID/status say: when the process began, 0 if it has ended, and its number in the
  * innermost namespace, 0 if the kernel does not say. */
 void pd_remains_read_process(const char *stat, const char *status, pd_remains_process *out);

@@ -82,41 +82,22 @@ static uint64_t count_threads(void)
     return (uint64_t)status.st_nlink - 2;
 }
 
-/* The main thread in /proc/PID/stat. */
-typedef struct main_status {
-    char state;    /* 0: not known */
-    int exit_code; /* as waitpid returns it */
-} main_status;
-
-static main_status read_status_of_main(void)
-{
-    char text[1024];
-    main_status status = {.state = '\0'};
-    if (!pd_read_text("/proc/self/stat", text, sizeof text))
-        return status;
-    const char *end_of_name = strrchr(text, ')'), *last = strrchr(text, ' ');
-    if (!end_of_name || end_of_name[1] != ' ')
-        return status;
-    status.state = end_of_name[2];
-    status.exit_code = (int)pd_number_at(last + 1);
-    return status;
-}
-
 /* The exe link of a main thread that has ended cannot be read. This is checked first, since it
  * needs no descriptor. */
-static bool has_main_ended(main_status *status)
+static bool has_main_ended(pd_stat *status)
 {
-    char byte;
-    if (readlink("/proc/self/exe", &byte, 1) >= 0 || errno != ENOENT)
+    char byte, text[1024];
+    if (readlink("/proc/self/exe", &byte, 1) >= 0 || errno != ENOENT ||
+        !pd_read_text("/proc/self/stat", text, sizeof text))
         return false;
-    *status = read_status_of_main();
-    return status->state == 'Z' || status->state == 'X';
+    *status = pd_stat_read(text);
+    return status->state && pd_stat_has_ended(status);
 }
 
 typedef enum company { WITH_MAIN, WITHOUT_MAIN, ALONE } company;
 
 /* Returns which other threads there are. Only the agent's thread calls this. */
-static company find_company(main_status *status)
+static company find_company(pd_stat *status)
 {
     enum { MAIN_AND_AGENT = 2 };
     if (!has_main_ended(status))
@@ -173,7 +154,7 @@ static uint64_t next_pause(company now, uint64_t pause)
  * with status 0, which Linux 5.17 and later use as the status of the process. */
 static company check_company(company before, bool has_table)
 {
-    main_status status = {.state = '\0'};
+    pd_stat status = {.state = 0};
     company now = find_company(&status);
     if (now == ALONE)
         end_process(has_table, before == WITHOUT_MAIN ? 0 : status.exit_code);
