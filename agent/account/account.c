@@ -12,9 +12,8 @@
 #include "agent/base/code.h"
 #include "agent/base/region.h"
 #include "agent/account/mappings.h"
-#include "agent/stacks/unloaded.h"
+#include "agent/stacks/stacks.h"
 
-#include <time.h>
 #include <unistd.h>
 
 /* ---- the parts ------------------------------------------------------------------------------- */

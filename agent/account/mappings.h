@@ -11,7 +11,7 @@
  * A range that has no room is not kept, and is counted. A stack that has no room becomes
  * PD_SLOT_NO_STACK. All functions keep errno and hold a lock for the time of a search in each table, and of
  * the removal of what lies in the range. They may be called before any constructor has run. The caller must
- * have entered the agent (self.h), so that no signal handler of the same thread calls them. */
+ * have entered the agent (agent.h), so that no signal handler of the same thread calls them. */
 #ifndef PD_AGENT_MAPPINGS_H
 #define PD_AGENT_MAPPINGS_H
 

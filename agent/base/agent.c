@@ -1,7 +1,6 @@
 /* The state of the agent: see agent.h. */
 #include "agent/base/agent.h"
 
-#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 
 #include <sys/mman.h>

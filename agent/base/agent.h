@@ -20,8 +20,8 @@ typedef struct pd_agent {
     _Atomic pid_t pid;            /* the process that this state describes */
     _Atomic uint64_t samples;     /* taken since the process began */
     _Atomic uint64_t next_number; /* the sequence number of the next file */
-    void (*end)(void);            /* delivers the last window before the process ends: life/end.h */
-    atomic_bool has_begun;        /* the constructor has run */
+    void (*end)(void);     /* delivers the last window before the process ends: life/life.h */
+    atomic_bool has_begun; /* the constructor has run */
 } pd_agent;
 
 extern pd_agent pd_the_agent;
@@ -79,7 +79,7 @@ typedef struct pd_self {
 
 extern __thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
 
-/* The agent makes no system call any more: a filter would end the process (life/confine.h). */
+/* The agent makes no system call any more: a filter would end the process (life/life.h). */
 extern atomic_bool pd_is_confined;
 
 /* Marks the thread as running the agent's code. Returns false if it is marked already. */
@@ -101,7 +101,7 @@ static inline void pd_self_leave(void)
         pd_self_end();
 }
 
-/* Does the agent's work in a thread of the program: on a stack with room (own_stack.h), quietly, and marked. Returns
+/* Does the agent's work in a thread of the program: on a stack with room (pd_own_stack_call), quietly, and marked. Returns
  * false, and does nothing, if the thread is marked already. Keeps errno. */
 bool pd_work(void (*function)(void *cookie), void *cookie);
 
@@ -119,18 +119,18 @@ typedef struct pd_quiet {
 
 static inline void pd_quiet_begin(pd_quiet *quiet)
 {
+    static const int signals[] = {SIGPIPE, SIGXFSZ};
     sigset_t both, pending;
     quiet->error = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &quiet->cancel);
     sigemptyset(&both);
-    sigaddset(&both, SIGPIPE);
-    sigaddset(&both, SIGXFSZ);
-    quiet->held = both;
-    if (sigpending(&pending) == 0) {
-        if (sigismember(&pending, SIGPIPE) == 1)
-            sigdelset(&quiet->held, SIGPIPE);
-        if (sigismember(&pending, SIGXFSZ) == 1)
-            sigdelset(&quiet->held, SIGXFSZ);
+    sigemptyset(&pending);
+    sigemptyset(&quiet->held);
+    sigpending(&pending);
+    for (int i = 0; i < 2; i++) {
+        sigaddset(&both, signals[i]);
+        if (!sigismember(&pending, signals[i]))
+            sigaddset(&quiet->held, signals[i]);
     }
     pthread_sigmask(SIG_BLOCK, &both, &quiet->before);
 }
@@ -145,5 +145,25 @@ static inline void pd_quiet_end(const pd_quiet *quiet)
     pthread_setcancelstate(quiet->cancel, NULL);
     errno = quiet->error;
 }
+
+/* ---- own stack ------------------------------------------------------------------------------
+ * Stacks of the agent's own, for work that needs more than a small stack of the program has.
+ *
+ * To write a profile takes 24 KiB, and to sample an allocation up to 8 KiB. A program may do either, run
+ * another program or run out of memory on an alternate signal stack of 8 KiB, in a coroutine, or in a thread
+ * whose stack has 2 KiB, which musl allows. */
+
+/* Makes the first one. Call once, while the program has memory. */
+void pd_own_stack_begin(void);
+
+/* Calls the function: on the stack of the thread if 64 KiB are known to be free there, otherwise on one of
+ * the agent's. There are as many as threads have used at one time. Without memory for one more, or if the
+ * machine is not one of those that are known here, the function is called on the thread's stack as well. */
+void pd_own_stack_call(void (*function)(void *cookie), void *cookie);
+
+/* The same for a function that takes microseconds. No signal handler runs meanwhile on a stack of the agent's:
+ * the kernel would take the alternate stack that the thread has left for free, and the collector of a
+ * language would not find what is on the thread's stack. */
+void pd_own_stack_call_briefly(void (*function)(void *cookie), void *cookie);
 
 #endif

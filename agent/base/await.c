@@ -6,7 +6,6 @@
 #include <link.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 void pd_await_futex(const void *word, uint32_t value, uint64_t nanos)

@@ -1,10 +1,7 @@
 /* The environment of a program that this process starts: see inherit.h. */
 #include "agent/base/inherit.h"
 
-#include "agent/base/launch.h"
 #include "agent/base/agent.h"
-#include "agent/base/own_stack.h"
-#include "agent/base/text.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

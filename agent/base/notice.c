@@ -1,7 +1,6 @@
 /* Messages of the agent on stderr: see notice.h. */
 #include "agent/base/notice.h"
 
-#include "agent/base/launch.h"
 #include "agent/base/agent.h"
 
 #include <fcntl.h>

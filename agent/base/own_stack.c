@@ -1,8 +1,7 @@
-/* Stacks of the agent's own: see own_stack.h. */
-#include "agent/base/own_stack.h"
+/* Stacks of the agent's own: see agent.h. */
+#include "agent/base/agent.h"
 
 #include "agent/base/reserve.h"
-#include "agent/base/agent.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>

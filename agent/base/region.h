@@ -26,7 +26,7 @@ void pd_region_begin(void);
 void *pd_region_map(void *cookie, size_t size);
 void pd_region_unmap(void *cookie, void *ptr, size_t size);
 
-/* Makes room for the tracker to grow without a system call (life/confine.h). */
+/* Makes room for the tracker to grow without a system call (life/life.h). */
 void pd_region_spare(void);
 
 /* NULL: there is no area. */

@@ -3,7 +3,6 @@
 
 #include "agent/base/text.h"
 
-#include <stddef.h>
 #include <string.h>
 
 /* By the method of FNV, a word at a time: each word that changes changes the result. */

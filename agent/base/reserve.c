@@ -4,7 +4,6 @@
 #include "agent/base/agent.h"
 #include "base/lock.h"
 
-#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

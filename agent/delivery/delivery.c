@@ -4,16 +4,12 @@
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
-#include "agent/stacks/function_names.h"
-#include "agent/delivery/handover.h"
-#include "agent/delivery/keep.h"
-#include "agent/delivery/largest_sites.h"
+#include "agent/stacks/stacks.h"
+#include "agent/delivery/spool.h"
 #include "agent/delivery/live.h"
 #include "agent/account/mappings.h"
 #include "agent/base/notice.h"
 #include "agent/base/reserve.h"
-#include "agent/delivery/spool.h"
-#include "agent/delivery/summary.h"
 
 static PD_OF_PROCESS _Atomic int is_busy;    /* a thread delivers */
 static PD_OF_PROCESS atomic_bool has_failed; /* what the last delivery had is not delivered yet */

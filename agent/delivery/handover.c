@@ -1,5 +1,5 @@
-/* Hands a profile to a command: see handover.h. */
-#include "agent/delivery/handover.h"
+/* Hands a profile to a command: see delivery.h. */
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/launch.h"
 #include "agent/base/real.h"

@@ -1,16 +1,14 @@
-/* Deletes the oldest profiles of a run: see keep.h.
+/* Deletes the oldest profiles of a run: see spool.h.
  *
  * Nothing in the list is trusted: a file is deleted only if it is regular and has the inode that was
  * listed. If a process is killed while it changes the list, an entry may be there twice. */
-#include "agent/delivery/keep.h"
+#include "agent/delivery/spool.h"
 
 #include "agent/base/agent.h"
-#include "agent/delivery/spool.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <time.h>
 #include <unistd.h>
 
 static atomic_bool has_deleted;

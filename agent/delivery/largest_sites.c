@@ -1,5 +1,5 @@
-/* Reports of the largest sites: see largest_sites.h. */
-#include "agent/delivery/largest_sites.h"
+/* Reports of the largest sites: see delivery.h. */
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
 #include "agent/base/notice.h"

@@ -1,10 +1,9 @@
-/* Messages at the start and at the end: see summary.h. */
-#include "agent/delivery/summary.h"
+/* Messages at the start and at the end: see delivery.h. */
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
 #include "agent/base/notice.h"
 #include "agent/base/remains.h"
-#include "agent/delivery/keep.h"
 #include "agent/delivery/spool.h"
 
 #include <string.h>

@@ -4,19 +4,14 @@
 #include "agent/base/agent.h"
 #include "agent/base/filter.h"
 #include "agent/base/inherit.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
-#include "agent/delivery/summary.h"
-#include "agent/life/confine.h"
-#include "agent/life/end.h"
-#include "agent/stacks/callers.h"
-#include "agent/stacks/function_names.h"
-#include "agent/stacks/unloaded.h"
+#include "agent/delivery/delivery.h"
+#include "agent/life/life.h"
+#include "agent/stacks/stacks.h"
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>

@@ -4,11 +4,10 @@
  *
  * The agent exports none of these names (see rebind.h). Each function calls the allocator's own
  * after a tick, as in interpose.c. A function that the allocator does not have is never called. */
-#include "agent/interposed/interpose_extra.h"
+#include "agent/interposed/rebind.h"
 
 #include "agent/base/notice.h"
 #include "agent/base/real.h"
-#include "agent/interposed/rebind.h"
 #include "agent/interposed/wrap.h"
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros are given names, lists and conditions */

@@ -12,12 +12,9 @@
 #include "agent/account/mappings.h"
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
-#include "agent/stacks/callers.h"
-#include "agent/stacks/unloaded.h"
+#include "agent/stacks/stacks.h"
 
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,10 +1,7 @@
-/* The slow path of malloc and free: see slow_path.h. */
-#include "agent/interposed/slow_path.h"
+/* The slow path of malloc and free: see wrap.h. */
+#include "agent/interposed/wrap.h"
 
-#include "agent/base/agent.h"
-#include "agent/delivery/largest_sites.h"
-#include "agent/base/own_stack.h"
-#include "agent/stacks/unloaded.h"
+#include "agent/delivery/delivery.h"
 #include "agent/life/worker.h"
 
 /* Starts the sampler at the thread's first allocation. Without a tracker the sampler is off for

@@ -1,12 +1,11 @@
-/* A filter that kills: see confine.h. */
-#include "agent/life/confine.h"
+/* A filter that kills: see life.h. */
+#include "agent/life/life.h"
 
 #include "agent/base/agent.h"
 #include "agent/base/notice.h"
 #include "agent/base/region.h"
 #include "agent/delivery/delivery.h"
 #include "agent/delivery/live.h"
-#include "agent/life/signals.h"
 #include "agent/life/worker.h"
 
 /* The window that is due, and all that the last one will need. */

@@ -1,14 +1,12 @@
-/* How the process ends, becomes another program, or moves: see end.h. */
-#include "agent/life/end.h"
+/* How the process ends, becomes another program, or moves: see life.h. */
+#include "agent/life/life.h"
 
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
 #include "agent/base/notice.h"
 #include "agent/delivery/delivery.h"
-#include "agent/delivery/keep.h"
-#include "agent/delivery/live.h"
 #include "agent/delivery/spool.h"
-#include "agent/delivery/summary.h"
+#include "agent/delivery/live.h"
 #include "agent/life/worker.h"
 
 #include <unistd.h>

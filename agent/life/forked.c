@@ -1,4 +1,4 @@
-/* Follows fork: see forked.h.
+/* Follows fork: see life.h.
  *
  * This thread holds the tracker's locks during fork. So the handlers of other libraries, which
  * may allocate, must not enter the tracker: the thread is marked as inside.
@@ -7,14 +7,14 @@
  * hold them. That child is lost, and not recorded. It returns to the agent's code with a copy of the tables, and ends
  * there what it has a lock for. Every other lock is free, and the tables are used no more, since another thread may
  * have been changing them. */
-#include "agent/life/forked.h"
+#include "agent/life/life.h"
 
 #include "agent/account/account.h"
 #include "agent/account/mappings.h"
 #include "agent/base/agent.h"
 #include "agent/base/region.h"
 #include "agent/life/worker.h"
-#include "agent/stacks/function_names.h"
+#include "agent/stacks/stacks.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Signals that end the process: see signals.h. */
-#include "agent/life/signals.h"
+/* Signals that end the process: see life.h. */
+#include "agent/life/life.h"
 
 #include "agent/base/agent.h"
 #include "agent/base/real.h"

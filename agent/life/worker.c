@@ -4,14 +4,11 @@
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
 #include "agent/base/notice.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/region.h"
 #include "agent/delivery/delivery.h"
-#include "agent/delivery/largest_sites.h"
 #include "agent/delivery/live.h"
 #include "agent/delivery/spool.h"
-#include "agent/delivery/summary.h"
 #include "process/maps.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* The callers of an allocation: see callers.h. */
-#include "agent/stacks/callers.h"
+/* The callers of an allocation: see stacks.h. */
+#include "agent/stacks/stacks.h"
 
 #include "agent/base/code.h"
 #include "agent/base/agent.h"

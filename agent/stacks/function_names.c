@@ -1,4 +1,4 @@
-/* The names of functions: see function_names.h.
+/* The names of functions: see stacks.h.
  *
  * A table is read from the symbol table of a file or, in a stripped file, from the dynamic one. The file
  * must be the one that is mapped and not one that replaced it. So the build ids of both are compared. Nothing else in the file is trusted. The tables are read, not mapped, so a file that
@@ -7,13 +7,12 @@
  *     names       a hash table from an address to its name in `text`; it is emptied when it is full
  *     tables      the tables of the files that this profile needs
  */
-#include "agent/stacks/function_names.h"
+#include "agent/stacks/stacks.h"
 
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
 #include "agent/base/code.h"
 #include "agent/base/reserve.h"
-#include "agent/base/text.h"
 #include "process/elf.h"
 #include "process/proc.h"
 

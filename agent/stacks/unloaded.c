@@ -1,9 +1,9 @@
-/* Address ranges from which code was unloaded: see unloaded.h.
+/* Address ranges from which code was unloaded: see stacks.h.
  *
  * The table only grows, and a row is complete before the length counts it. So a thread that
  * samples reads it without a lock. Two objects that were unloaded from overlapping ranges have a
  * row each. The number of a stack is made of all rows through which it passes. */
-#include "agent/stacks/unloaded.h"
+#include "agent/stacks/stacks.h"
 
 #include "agent/base/agent.h"
 #include "agent/base/code.h"

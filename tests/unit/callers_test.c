@@ -3,7 +3,7 @@
  * C library, in a thread, on a stack of their own, and in a signal handler. */
 #include "../support/test.h"
 
-#include "agent/stacks/callers.h"
+#include "agent/stacks/stacks.h"
 #include "agent/base/agent.h"
 
 #include <pthread.h>
