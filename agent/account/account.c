@@ -78,16 +78,10 @@ static const char *keep_name(pd_bytes name)
     return kept;
 }
 
-static bool has_name(const named *n, part p, pd_bytes name)
-{
-    return n->part == p && strncmp(n->frames[1].name, (const char *)name.ptr, name.len) == 0 &&
-           !n->frames[1].name[name.len];
-}
-
 static named *find_named(part p, pd_bytes name)
 {
     for (size_t i = a.names_len; i-- > 0;) /* the areas of a file follow each other */
-        if (has_name(&a.names[i], p, name))
+        if (a.names[i].part == p && pd_bytes_are(name, a.names[i].frames[1].name))
             return &a.names[i];
     return NULL;
 }
@@ -96,14 +90,13 @@ static named *find_named(part p, pd_bytes name)
 static void add_named(part p, pd_bytes name, uint64_t bytes, uint64_t mapped)
 {
     static const char more[] = "(more)";
-    const pd_bytes no_room = {(const uint8_t *)more, sizeof more - 1};
     if (!bytes)
         return;
     named *n = find_named(p, name);
     const char *kept = NULL;
     if (!n && a.names_len < NAMES_MAX - PARTS)
         kept = keep_name(name);
-    if (!n && !kept && !(n = find_named(p, no_room)))
+    if (!n && !kept && !(n = find_named(p, pd_bytes_of(more))))
         kept = more;
     if (kept) {
         n = &a.names[a.names_len++];
@@ -115,7 +108,7 @@ static void add_named(part p, pd_bytes name, uint64_t bytes, uint64_t mapped)
 
 static void add_text(part p, const char *name, uint64_t bytes, uint64_t mapped)
 {
-    add_named(p, (pd_bytes){(const uint8_t *)name, strlen(name)}, bytes, mapped);
+    add_named(p, pd_bytes_of(name), bytes, mapped);
 }
 
 /* ---- owners ---------------------------------------------------------------------------------- */
@@ -233,7 +226,7 @@ static void give_to_area(const dividing *d, uint64_t bytes, uint64_t mapped)
     } else if (area->inode || area->name.ptr[0] == '/') {
         add_named(PART_FILE_DIRTY, area->name, dirty, mapped);
         add_named(PART_FILE_CLEAN, area->name, bytes - dirty, mapped);
-    } else if (area->name.len == 7 && memcmp(area->name.ptr, "[stack]", 7) == 0) {
+    } else if (pd_bytes_are(area->name, "[stack]")) {
         add_text(PART_STACKS, "main thread", bytes, mapped);
     } else {
         add_named(PART_LEFT, area->name, bytes, mapped);
@@ -280,19 +273,13 @@ static void divide(const dividing *d)
     }
 }
 
-static bool is_named(const pd_smaps_area *area, const char *name)
-{
-    size_t len = strlen(name);
-    return area->name.len >= len && memcmp(area->name.ptr, name, len) == 0;
-}
-
 static void take_area(void *cookie, const pd_smaps_area *area)
 {
     static char file[4096];
     dividing *d = cookie;
     d->area = area;
-    d->is_brk = is_named(area, "[heap]");
-    d->is_anonymous = !area->name.len || d->is_brk || is_named(area, "[anon");
+    d->is_brk = pd_bytes_begin(area->name, "[heap]");
+    d->is_anonymous = !area->name.len || d->is_brk || pd_bytes_begin(area->name, "[anon");
     if (area->inode) {
         size_t len = area->name.len < sizeof file ? area->name.len : sizeof file;
         memcpy(file, area->name.ptr, len);
@@ -318,16 +305,13 @@ static void add_row(const pprofdelta_frame *frames, size_t len, pd_slot_stack st
 /* A stack through code that has been unloaded since has no names any more. */
 static void add_mapping_row(uint32_t slot)
 {
-    static const pprofdelta_frame unloaded[2] = {{.name = "[anonymous mappings]"},
-                                                 {.name = "(code that was unloaded)"}};
-    static const pprofdelta_frame unknown[2] = {{.name = "[anonymous mappings]"},
-                                                {.name = "(no room for the stack)"}};
-    const pd_slot_stack none = {.depth = 0};
     pd_slot_stack s = pd_mappings_stack(slot);
     if (!s.depth)
-        add_row(unknown, 2, none, a.by_slot[slot], a.mapped[slot]);
+        add_text(PART_ANONYMOUS, "(no room for the stack)", (uint64_t)a.by_slot[slot],
+                 (uint64_t)a.mapped[slot]);
     else if (pd_unloaded_number(s.stack, s.depth) != s.code)
-        add_row(unloaded, 2, none, a.by_slot[slot], a.mapped[slot]);
+        add_text(PART_ANONYMOUS, "(code that was unloaded)", (uint64_t)a.by_slot[slot],
+                 (uint64_t)a.mapped[slot]);
     else
         add_row(&part_frames[PART_ANONYMOUS], 1, s, a.by_slot[slot], a.mapped[slot]);
 }

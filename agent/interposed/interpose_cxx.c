@@ -84,37 +84,31 @@ static inline owner the_owner(void)
 /* The operators, each once. The plain ones come first. */
 #define OPERATORS(PLAIN_NEW, NEW, DELETE)                                                          \
     PLAIN_NEW(_Znwm)                                                                               \
-    DELETE(_ZdlPv, (void *ptr), (ptr))                                                             \
+    DELETE(_ZdlPv)                                                                                 \
     PLAIN_NEW(_Znam)                                                                               \
-    NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))                  \
-    NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))                  \
-    NEW(_ZnwmSt11align_val_t, (size_t size, size_t alignment), (size, alignment))                  \
-    NEW(_ZnamSt11align_val_t, (size_t size, size_t alignment), (size, alignment))                  \
-    NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *nothrow),  \
-        (size, alignment, nothrow))                                                                \
-    NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *nothrow),  \
-        (size, alignment, nothrow))                                                                \
-    DELETE(_ZdaPv, (void *ptr), (ptr))                                                             \
-    DELETE(_ZdlPvm, (void *ptr, size_t size), (ptr, size))                                         \
-    DELETE(_ZdaPvm, (void *ptr, size_t size), (ptr, size))                                         \
-    DELETE(_ZdlPvRKSt9nothrow_t, (void *ptr, const void *nothrow), (ptr, nothrow))                 \
-    DELETE(_ZdaPvRKSt9nothrow_t, (void *ptr, const void *nothrow), (ptr, nothrow))                 \
-    DELETE(_ZdlPvSt11align_val_t, (void *ptr, size_t alignment), (ptr, alignment))                 \
-    DELETE(_ZdaPvSt11align_val_t, (void *ptr, size_t alignment), (ptr, alignment))                 \
-    DELETE(_ZdlPvmSt11align_val_t, (void *ptr, size_t size, size_t alignment),                     \
-           (ptr, size, alignment))                                                                 \
-    DELETE(_ZdaPvmSt11align_val_t, (void *ptr, size_t size, size_t alignment),                     \
-           (ptr, size, alignment))                                                                 \
-    DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,                                                    \
-           (void *ptr, size_t alignment, const void *nothrow), (ptr, alignment, nothrow))          \
-    DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,                                                    \
-           (void *ptr, size_t alignment, const void *nothrow), (ptr, alignment, nothrow))
+    NEW(_ZnwmRKSt9nothrow_t)                                                                       \
+    NEW(_ZnamRKSt9nothrow_t)                                                                       \
+    NEW(_ZnwmSt11align_val_t)                                                                      \
+    NEW(_ZnamSt11align_val_t)                                                                      \
+    NEW(_ZnwmSt11align_val_tRKSt9nothrow_t)                                                        \
+    NEW(_ZnamSt11align_val_tRKSt9nothrow_t)                                                        \
+    DELETE(_ZdaPv)                                                                                 \
+    DELETE(_ZdlPvm)                                                                                \
+    DELETE(_ZdaPvm)                                                                                \
+    DELETE(_ZdlPvRKSt9nothrow_t)                                                                   \
+    DELETE(_ZdaPvRKSt9nothrow_t)                                                                   \
+    DELETE(_ZdlPvSt11align_val_t)                                                                  \
+    DELETE(_ZdaPvSt11align_val_t)                                                                  \
+    DELETE(_ZdlPvmSt11align_val_t)                                                                 \
+    DELETE(_ZdaPvmSt11align_val_t)                                                                 \
+    DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t)                                                    \
+    DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t)
 
-#define NEW(name, parameters, arguments)                                                           \
-    static void *(*real_##name)parameters;                                                         \
-    void *name parameters;                                                                         \
+#define NEW(name)                                                                                  \
+    static PD_NEW(real_##name);                                                                    \
+    void *name(size_t size, uintptr_t a, uintptr_t b);                                             \
     PD_ALLOCATE(PD_PUBLIC, name, the_owner() == ALLOCATOR && pd_tick(size), real_##name, size,     \
-                PD_NO_MEMORY, parameters, arguments)
+                PD_NO_MEMORY, (size_t size, uintptr_t a, uintptr_t b), (size, a, b))
 
 /* The two operators that matter for speed. The runtime's own is called only when memory has run
  * out, since it calls the program's new-handler and throws. */
@@ -130,10 +124,11 @@ static inline owner the_owner(void)
                 false, (size_t size), (size))
 
 /* The runtime's own call free. */
-#define DELETE(name, parameters, arguments)                                                        \
-    static void(*real_##name) parameters;                                                          \
-    void name parameters;                                                                          \
-    PD_RELEASE(PD_PUBLIC, name, the_owner() == ALLOCATOR, real_##name, parameters, arguments)
+#define DELETE(name)                                                                               \
+    static PD_DELETE(real_##name);                                                                 \
+    void name(void *ptr, uintptr_t a, uintptr_t b);                                                \
+    PD_RELEASE(PD_PUBLIC, name, the_owner() == ALLOCATOR, real_##name,                             \
+               (void *ptr, uintptr_t a, uintptr_t b), (ptr, a, b))
 
 OPERATORS(PLAIN_NEW, NEW, DELETE)
 

@@ -68,6 +68,11 @@ static inline size_t pd_product(size_t count, size_t size)
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros are given names, lists and conditions */
 
+/* What has a size or a pointer first, and whatever behind it: flags, an alignment, std::nothrow. Those are words, and
+ * what is unused is passed on unseen. */
+#define PD_NEW(name)    void *(*name)(size_t size, uintptr_t a, uintptr_t b)
+#define PD_DELETE(name) void (*name)(void *ptr, uintptr_t a, uintptr_t b)
+
 /* ticks: whether to take the slow path. is_full: a condition that holds after a failure if memory has run
  * out. */
 #define PD_ALLOCATE(linkage, name, ticks, real, bytes, is_full, parameters, arguments)             \
