@@ -1,22 +1,15 @@
 /* The start of the agent in a process. The constructor runs before main; the functions of the program that
  * come earlier (malloc, mmap, exec) work before it and are not recorded. */
 #include "agent/account/account.h"
-#include "agent/account/areas.h"
-#include "agent/account/mappings.h"
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
 #include "agent/base/code.h"
 #include "agent/base/inherit.h"
-#include "agent/base/notice.h"
 #include "agent/base/real.h"
 #include "agent/base/region.h"
 #include "agent/base/reserve.h"
 #include "agent/delivery/delivery.h"
-#include "agent/delivery/live.h"
-#include "agent/delivery/spool.h"
 #include "agent/interposed/rebind.h"
 #include "agent/life/life.h"
-#include "agent/life/worker.h"
 #include "agent/stacks/stacks.h"
 
 #include <libdeflate.h>

@@ -6,12 +6,9 @@
  * allocated here. */
 #include "agent/account/account.h"
 
-#include "agent/account/areas.h"
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
 #include "agent/base/code.h"
 #include "agent/base/region.h"
-#include "agent/account/mappings.h"
 #include "agent/stacks/stacks.h"
 
 #include <unistd.h>

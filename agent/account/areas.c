@@ -1,5 +1,5 @@
-/* What the kernel shows of this process: see areas.h. */
-#include "agent/account/areas.h"
+/* What the kernel shows of this process: see account.h. */
+#include "agent/account/account.h"
 
 #include "agent/base/code.h"
 #include "process/maps.h"

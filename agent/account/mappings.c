@@ -1,5 +1,5 @@
-/* The anonymous mappings of the program: see mappings.h. */
-#include "agent/account/mappings.h"
+/* The anonymous mappings of the program: see account.h. */
+#include "agent/account/account.h"
 
 #include "base/lock.h"
 

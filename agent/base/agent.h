@@ -166,4 +166,84 @@ void pd_own_stack_call(void (*function)(void *cookie), void *cookie);
  * language would not find what is on the thread's stack. */
 void pd_own_stack_call_briefly(void (*function)(void *cookie), void *cookie);
 
+/* ---- notice ---------------------------------------------------------------------------------
+ * Messages of the agent on stderr.
+ *
+ * The agent runs in other people's programs. stdio allocates, takes locks and belongs to the
+ * program. So a message is put together in a buffer on the stack and written by one write. Each
+ * kind of message is written once in a process, and only while descriptor 2 is still the file
+ * that it was at the start: if a program closes stderr and opens a database, no message goes into
+ * the database. The messages at the end are also written if the program has closed stderr: to the
+ * same file, opened once more. */
+
+/* Notes which file descriptor 2 is. Call at the start. */
+void pd_notice_begin(void);
+
+/* Notes its path, by which a message at the end finds it if it is closed until then. */
+void pd_notice_keep_path(void);
+
+/* The kinds of messages, as bits. */
+typedef enum pd_notice {
+    PD_NOTICE_ASIDE = 1u << 0,   /* nothing is recorded in this process */
+    PD_NOTICE_OUTPUT = 1u << 1,  /* a profile could not be delivered */
+    PD_NOTICE_MEMORY = 1u << 2,  /* an allocation failed */
+    PD_NOTICE_THREAD = 1u << 3,  /* the agent's thread could not be started */
+    PD_NOTICE_LIMIT = 1u << 4,   /* the threshold was passed */
+    PD_NOTICE_LAST = 1u << 5,    /* the last profile could not be delivered */
+    PD_NOTICE_WAITING = 1u << 6, /* the end of the program waits for the command */
+    PD_NOTICE_EXTRA = 1u << 7,   /* functions of an allocator could not be replaced */
+    PD_NOTICE_RUNTIME = 1u << 8, /* what is seen of a program in another language */
+    PD_NOTICE_END = 1u << 9,     /* where the profiles are */
+    PD_NOTICE_NEXT = 1u << 10,   /* what to do with them */
+    PD_NOTICE_LIVE = 1u << 11,   /* the last window would not outlive the process */
+    PD_NOTICE_MISSING = 1u << 12 /* samples or profiles are missing */
+} pd_notice;
+
+/* Call in a thread that has its own table of descriptors, without the program's stderr. Its
+ * messages go to the stderr of the process. */
+void pd_notice_use_own_descriptors(void);
+
+/* Writes "pprofdelta: TEXT" to stderr unless there was a message of this kind. Keeps errno. */
+void pd_notice_send(pd_notice topic, const pd_fixed_text *text);
+__attribute__((format(printf, 2, 3))) void pd_notice_print(pd_notice topic, const char *format,
+                                                           ...);
+
+/* The same, and returns a descriptor to which more may be written, or -1. The caller gives it to
+ * pd_notice_close. */
+int pd_notice_open(pd_notice topic, const pd_fixed_text *text);
+void pd_notice_close(int fd);
+
+/* ---- await ----------------------------------------------------------------------------------
+ * Waiting for another thread without a lock and with a time limit; and whether the loader can be called
+ * (dl_iterate_phdr) without waiting forever.
+ *
+ * The loader holds a lock while it is called. fork copies that lock. If another thread was
+ * loading something at that time, the lock of the child stays taken, and any call waits forever.
+ * The program itself may never call the loader in the child. So in a child the agent's own thread
+ * calls it first. Until that call has returned, the agent does without what it needs the loader
+ * for. */
+
+/* Waits until *word differs from `value`, until it is woken, or for so many nanoseconds. */
+void pd_await_futex(const void *word, uint32_t value, uint64_t nanos);
+void pd_await_wake(const void *word);
+
+/* Waits until *word differs from `value`, for so many milliseconds at most. Returns whether it
+ * differs. */
+bool pd_await_change(const _Atomic int *word, int value, unsigned milliseconds);
+
+/* Sets the word, and wakes the threads that wait for that. */
+void pd_await_set(_Atomic int *word, int value);
+
+/* Announces a thread that will call pd_loader_try, or that this thread could not be started. */
+void pd_loader_expect(bool is_expected);
+
+/* Calls the loader if the state is not known: at the start, and in the child of a fork. May wait forever. */
+void pd_loader_try(void);
+
+enum { PD_LOADER_PATIENCE = 300 }; /* milliseconds; a call takes well under one, or forever */
+
+/* Returns whether the loader can be called. If a thread is in pd_loader_try, waits for it for so
+ * many milliseconds at most. */
+bool pd_loader_answers(unsigned milliseconds);
+
 #endif

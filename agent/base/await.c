@@ -1,6 +1,4 @@
-/* Waiting for another thread, and for the loader: see await.h. */
-#include "agent/base/await.h"
-
+/* Waiting for another thread, and for the loader: see agent.h. */
 #include "agent/base/agent.h"
 
 #include <link.h>

@@ -1,6 +1,4 @@
-/* Messages of the agent on stderr: see notice.h. */
-#include "agent/base/notice.h"
-
+/* Messages of the agent on stderr: see agent.h. */
 #include "agent/base/agent.h"
 
 #include <fcntl.h>

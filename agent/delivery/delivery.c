@@ -3,12 +3,7 @@
 
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
 #include "agent/stacks/stacks.h"
-#include "agent/delivery/spool.h"
-#include "agent/delivery/live.h"
-#include "agent/account/mappings.h"
-#include "agent/base/notice.h"
 #include "agent/base/reserve.h"
 
 static PD_OF_PROCESS _Atomic int is_busy;    /* a thread delivers */

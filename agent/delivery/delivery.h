@@ -5,6 +5,7 @@
 #define PD_AGENT_DELIVERY_H
 
 #include "agent/base/text.h"
+#include "agent/base/settings.h"
 
 typedef enum pd_occasion {
     PD_DELIVER_ON_TIME,
@@ -88,5 +89,101 @@ void pd_summary_tell(void);
 /* Before the process becomes a program into which the agent is not loaded. `why` is said, as the end of a sentence about
  * the program, if nothing in its file is in the way. */
 void pd_summary_leave(const char *program, const char *why);
+
+/* ---- spool ----------------------------------------------------------------------------------
+ * Writes finished profiles to a directory, one file each.
+ *
+ *     heap.PROGRAM.PID.SEQUENCE.pb.gz    a window
+ *     heap.PROGRAM.PID.SEQUENCE.top.txt  the largest sites, when memory ran out or passed the threshold
+ *
+ * A file appears complete under its name or not at all, and never replaces another one. The
+ * sequence numbers continue those of an earlier process with this program and pid (before an exec,
+ * or long ago). */
+
+/* Keeps a descriptor of the directory, which exec closes, for the time after a call by which the path may
+ * lead elsewhere. The files are written there from now on, as long as the descriptor is that of the
+ * directory and that was not removed; otherwise the path counts. */
+void pd_spool_hold(void);
+
+/* A process of root that becomes another user cannot write to a directory of root any more. Then its files are in a
+ * folder of that user in there, uid-NUMBER. open: makes it, if nobody but root can put something into the directory;
+ * otherwise a folder of this name may be a trap. Returns a descriptor, or -1. use: from now on, the files of this
+ * process are written there, by the descriptor. begin, at the start: so are those of a program that such a
+ * process has executed. */
+int pd_spool_open_folder(uid_t user);
+void pd_spool_use_folder(int fd, uid_t user);
+void pd_spool_begin(void);
+
+/* Gives the calling thread a table of descriptors of its own, with no other descriptor than that of
+ * pd_spool_hold. Returns false if the system cannot do that. */
+bool pd_spool_own_table(void);
+
+/* openat (which follows no link; a new file is for its user alone), fstatat and unlinkat of a name in the directory,
+ * which begins with a slash. */
+int pd_spool_open(const char *name, int flags);
+int pd_spool_stat(const char *name, struct stat *status);
+int pd_spool_remove(const char *name);
+
+/* Writes the contents of a file to the descriptor. Returns 0 or an errno value. */
+typedef int pd_spool_writer(int fd, void *cookie);
+
+/* Writes a file with this ending of its name to the directory of the settings. Its number is the next one
+ * that is free; *number is set to it. Adds its path to `path`. Returns 0 or an errno value; after an error
+ * there is no file. */
+int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uint64_t *number,
+                   pd_fixed_text *path);
+
+/* ---- keep -----------------------------------------------------------------------------------
+ * Deletes the oldest profiles of a run, so that its directory has a limit.
+ *
+ *     DIR/.pprofdelta-RUN-UID     the list of the files that the run has there, the oldest first
+ *
+ * All processes of a run that have one user share a list. A process that writes a file adds it to the list,
+ * under a lock, and deletes what is over the limit. So no file of another run is deleted, nor one that
+ * is not in the list. The newest is never deleted. */
+
+/* Adds the file that was written, and deletes files over the limit of the settings. A file that
+ * cannot be listed stays. */
+void pd_keep_add(const pd_fixed_text *path);
+
+/* Has this process deleted a file? */
+bool pd_keep_has_deleted(void);
+
+/* Removes the list at the end of the command. Processes that it leaves behind begin another one. */
+void pd_keep_end(void);
+
+/* ---- live -----------------------------------------------------------------------------------
+ * The file from which the last window is made if the process is killed: see base/remains.h.
+ *
+ *     the agent's thread begins      heap.PROGRAM.PID.live appears, and is locked; before, if a window cannot be written
+ *     every second                   the time goes into it
+ *     the last window has arrived    it is removed: at the end of the process, before an exec. A thread that begins
+ *                                    only then makes none for a second, or it would stay
+ *     the process is killed          it stays; pprofdelta recover, record and leaks find it
+ *
+ * No descriptor stays open: the mapping keeps the file and its lock. The child of a fork gets a file of its own
+ * when its own thread begins. Only the thread that may deliver a window (delivery.h) calls these. */
+
+/* Call once, in the constructor, when the pages of the tracker have begun. */
+void pd_live_prepare(void);
+
+/* In the agent's thread, when it begins and then every second: makes the file if there is none, and notes in
+ * it that the process lives. */
+void pd_live_beat(void);
+
+/* Makes the file if there is none, or gives it what the tracker has more than it. If there is no room for that,
+ * the file goes. */
+void pd_live_fit(void);
+
+/* The same. Returns whether the file is where it was made, and so has all of the tracker. has_all: the file as it is;
+ * any thread may call it, also inside the tracker. */
+bool pd_live_is_there(void);
+bool pd_live_has_all(void);
+
+/* What becomes of the last window if it cannot be delivered, as the end of a sentence about it. */
+const char *pd_live_fate(void);
+
+/* Removes the file: nothing is left to recover. goes_on: another one may be made at once, where the files are now. */
+void pd_live_end(bool goes_on);
 
 #endif

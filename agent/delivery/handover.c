@@ -1,7 +1,6 @@
 /* Hands a profile to a command: see delivery.h. */
 #include "agent/delivery/delivery.h"
 
-#include "agent/base/launch.h"
 #include "agent/base/real.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
-/* Deletes the oldest profiles of a run: see spool.h.
+/* Deletes the oldest profiles of a run: see delivery.h.
  *
  * Nothing in the list is trusted: a file is deleted only if it is regular and has the inode that was
  * listed. If a process is killed while it changes the list, an entry may be there twice. */
-#include "agent/delivery/spool.h"
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
 

@@ -2,8 +2,6 @@
 #include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/notice.h"
-#include "agent/delivery/spool.h"
 
 enum { SITES = 20 };
 

@@ -1,10 +1,8 @@
-/* The file from which the last window of a killed process is made: see live.h. */
-#include "agent/delivery/live.h"
+/* The file from which the last window of a killed process is made: see delivery.h. */
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/notice.h"
 #include "agent/base/region.h"
-#include "agent/delivery/spool.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>

@@ -1,5 +1,5 @@
-/* Writes finished profiles to a directory: see spool.h. */
-#include "agent/delivery/spool.h"
+/* Writes finished profiles to a directory: see delivery.h. */
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
 #include "agent/base/remains.h"

@@ -2,9 +2,7 @@
 #include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/notice.h"
 #include "agent/base/remains.h"
-#include "agent/delivery/spool.h"
 
 #include <string.h>
 #include <sys/mman.h>

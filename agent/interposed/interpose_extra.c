@@ -6,7 +6,6 @@
  * after a tick, as in interpose.c. A function that the allocator does not have is never called. */
 #include "agent/interposed/rebind.h"
 
-#include "agent/base/notice.h"
 #include "agent/base/real.h"
 #include "agent/interposed/wrap.h"
 

@@ -1,4 +1,4 @@
-/* mmap, munmap, mremap, brk and sbrk, as the program calls them: each is reported to mappings.h.
+/* mmap, munmap, mremap, brk and sbrk, as the program calls them: each is reported to account.h.
  *
  * The stack of each call that maps anonymous memory is taken. These calls are rare, and a stack
  * costs less than the call. Calls from the C library itself do not come here, except those of
@@ -9,7 +9,7 @@
  * What a call removes is removed from the table before the call, since another thread may be given
  * the same addresses before it has returned. If munmap then fails, its range is not followed any
  * more. */
-#include "agent/account/mappings.h"
+#include "agent/account/account.h"
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
 #include "agent/base/real.h"

@@ -2,7 +2,7 @@
 #include "agent/interposed/wrap.h"
 
 #include "agent/delivery/delivery.h"
-#include "agent/life/worker.h"
+#include "agent/life/life.h"
 
 /* Starts the sampler at the thread's first allocation. Without a tracker the sampler is off for
  * good. Before the agent's constructor it is not started, so the next allocation comes here

@@ -2,11 +2,8 @@
 #include "agent/life/life.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/notice.h"
 #include "agent/base/region.h"
 #include "agent/delivery/delivery.h"
-#include "agent/delivery/live.h"
-#include "agent/life/worker.h"
 
 /* The window that is due, and all that the last one will need. */
 static void prepare(void *forbidden)

@@ -2,12 +2,7 @@
 #include "agent/life/life.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
-#include "agent/base/notice.h"
 #include "agent/delivery/delivery.h"
-#include "agent/delivery/spool.h"
-#include "agent/delivery/live.h"
-#include "agent/life/worker.h"
 
 #include <unistd.h>
 

@@ -10,13 +10,10 @@
 #include "agent/life/life.h"
 
 #include "agent/account/account.h"
-#include "agent/account/mappings.h"
 #include "agent/base/agent.h"
 #include "agent/base/region.h"
-#include "agent/life/worker.h"
 #include "agent/stacks/stacks.h"
 
-#include <string.h>
 #include <unistd.h>
 
 /* Where the variables are that a child clears: by the linker. */

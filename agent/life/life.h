@@ -1,9 +1,10 @@
 /* The life of the process: how it ends, becomes another program, or changes what can only be changed with one thread;
- * filters, signals and forks. worker.h has the agent's thread. */
+ * filters, signals and forks; and the agent's thread. */
 #ifndef PD_AGENT_LIFE_H
 #define PD_AGENT_LIFE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Delivers the last window before the process ends, once. Does nothing in a process that the
@@ -31,7 +32,7 @@ bool pd_agent_before_move(uid_t user);
  *
  *     before    the agent's thread ends; a window is delivered; spare pages for the tracker
  *     after     samples are taken as before, in memory that is there. No system call: no thread, no
- *               window, no message. What is in the file (delivery/live.h) is the end
+ *               window, no message. What is in the file (delivery/live.c) is the end
  *
  * A filter that returns errors, or kills only for other calls, changes nothing. The agent is not loaded into
  * programs that the process executes behind the filter. */
@@ -74,5 +75,65 @@ void pd_signals_end(void);
 
 /* Call once, in the agent's constructor. */
 void pd_fork_begin(void);
+
+/* ---- worker ---------------------------------------------------------------------------------
+ * The agent's thread: it delivers a window every interval and on request.
+ *
+ * The first sample starts it, so a program that allocates little stays single-threaded. Most processes are short: so
+ * it waits for a tenth of a second or for a request before it does anything, and a process that ends meanwhile does
+ * not wait for it. All
+ * signals are blocked in it. On Linux 5.9 and later it has its own table of descriptors, which is
+ * empty except for the file that it is writing: what it opens does not change the program's
+ * descriptors, and the program cannot close its descriptors.
+ *
+ * The agent's thread must not keep the process alive. A process outlives its main thread (the
+ * thread group leader) until its last thread ends, and the C library calls exit(0) in that one:
+ *
+ *     the main thread ends by pthread_exit or is cancelled    exit(0) follows its last thread
+ *     it ends by the system call, or seccomp kills it         the kernel ends the process; its
+ *                                                             status is that of the main thread
+ *
+ * In the first case a destructor of the main thread's data runs. It stops the agent's thread. If
+ * no other thread is left, the main thread is the last one, as without the agent. Otherwise the
+ * destructor starts the agent's thread again, now with the program's descriptors. When that
+ * thread finds that no other thread is left, it calls exit(0), for which it needs them. In the
+ * second case no code of the program runs. The agent's thread checks once a second whether the
+ * main thread has ended. When no other thread is left, it delivers the last window and ends by
+ * the system call, too. */
+
+/* Requests to the thread, as bits. */
+typedef enum pd_request {
+    PD_REQUEST_WINDOW = 1u << 0, /* deliver a window now */
+    PD_REQUEST_TOP = 1u << 1,    /* report the largest sites: the threshold was passed */
+    PD_REQUEST_STOP = 1u << 2,   /* end: the process ends */
+    PD_REQUEST_RETIRE = 1u << 3, /* end, but the process goes on */
+    PD_REQUEST_GROWN = 1u << 4   /* the tracker has tables that are not in the file yet */
+} pd_request;
+
+/* Call after the n-th sample (counting from 0). Starts the thread if that was not done, and
+ * compares the bytes in use with the threshold from time to time. */
+void pd_worker_sampled(uint64_t n);
+
+/* Sends a request. Safe in signal handlers. */
+void pd_worker_ask(pd_request request);
+
+/* Before the process ends: ends the thread for good and waits for it, for so many milliseconds at
+ * most. Returns whether the thread cannot write any more. */
+bool pd_worker_stop(unsigned milliseconds);
+
+/* Ends the thread, if there is one, and waits as above until it has left the process. The next
+ * sample or pd_worker_start starts another one. Returns whether there is no thread now. */
+bool pd_worker_retire(unsigned milliseconds);
+bool pd_worker_is_running(void);
+void pd_worker_start(void);
+
+/* Waits until a thread that was started has its table of descriptors, for a second at most. */
+void pd_worker_await(void);
+
+/* Call once, in the main thread, before anything is sampled. */
+void pd_worker_begin(void);
+
+/* Call in the child of a fork, where the calling thread becomes the main thread. */
+void pd_worker_watch_main(void);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
-#include "agent/life/worker.h"
 
 #include <unistd.h>
 

@@ -1,14 +1,10 @@
-/* The agent's thread: see worker.h. */
-#include "agent/life/worker.h"
+/* The agent's thread: see life.h. */
+#include "agent/life/life.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
-#include "agent/base/notice.h"
 #include "agent/base/real.h"
 #include "agent/base/region.h"
 #include "agent/delivery/delivery.h"
-#include "agent/delivery/live.h"
-#include "agent/delivery/spool.h"
 #include "process/maps.h"
 
 #include <fcntl.h>

@@ -10,7 +10,6 @@
 #include "agent/stacks/stacks.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
 #include "agent/base/code.h"
 #include "agent/base/reserve.h"
 #include "process/elf.h"

@@ -1,5 +1,5 @@
 /* The agent's table of mappings, against an array with one element for each page. */
-#include "agent/account/mappings.h"
+#include "agent/account/account.h"
 
 #include "test.h"
 
