@@ -30,7 +30,6 @@
 #ifndef PD_AGENT_ACCOUNT_H
 #define PD_AGENT_ACCOUNT_H
 
-#include "agent/base/remains.h"
 #include "pprofdelta_heap.h"
 #include "agent/base/text.h"
 #include "base/bytes.h"

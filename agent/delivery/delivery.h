@@ -5,7 +5,6 @@
 #define PD_AGENT_DELIVERY_H
 
 #include "agent/base/text.h"
-#include "agent/base/settings.h"
 
 typedef enum pd_occasion {
     PD_DELIVER_ON_TIME,

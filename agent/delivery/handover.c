@@ -1,10 +1,10 @@
 /* Hands a profile to a command: see delivery.h. */
 #include "agent/delivery/delivery.h"
 
+#include "agent/base/launch.h"
 #include "agent/base/real.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

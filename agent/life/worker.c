@@ -7,7 +7,6 @@
 #include "agent/delivery/delivery.h"
 #include "process/maps.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
