@@ -112,7 +112,6 @@ void pd_agent_resume(void)
     if (!pd_self_enter())
         return;
     pd_worker_start();
-    pd_worker_await(); /* the program may close all descriptors next */
     pd_self_leave();
 }
 

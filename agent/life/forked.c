@@ -14,7 +14,6 @@
 #include "agent/base/region.h"
 #include "agent/stacks/stacks.h"
 
-
 /* Where the variables are that a child clears: by the linker. */
 extern char __start_pd_of_process[] __attribute__((visibility("hidden")));
 extern char __stop_pd_of_process[] __attribute__((visibility("hidden")));

@@ -21,9 +21,8 @@ static PD_OF_PROCESS _Atomic int state; /* NONE */
 static pthread_t thread;                /* valid from RUNNING on, as is its tid */
 static _Atomic pid_t thread_tid;
 static PD_OF_PROCESS _Atomic int is_coming; /* it was started and has no table of descriptors yet */
-static sigset_t all_signals,
-    signals_before;    /* the latter: the mask of the thread that started it */
-static bool is_urgent; /* the thread must not wait before it works */
+static sigset_t signals_before;             /* the mask of the thread that started it */
+static bool is_urgent;                      /* the thread must not wait before it works */
 static PD_OF_PROCESS atomic_bool
     has_no_main; /* the main thread ends or has ended; its destructors ran */
 static pthread_key_t key_of_main;
@@ -61,17 +60,14 @@ static void export_if_free(pd_occasion why)
 
 /* ---- the threads of the process -------------------------------------------------------------- */
 
-enum { THREADS_UNKNOWN = 0 };
-
-/* Returns the number of threads, including the main thread even if it has ended. Opens no
+/* Returns the number of threads, including the main thread even if it has ended; 0: not known. Opens no
  * descriptor: the number of links of this directory is the number of threads plus 2. The count is
  * exact, since a thread that is about to create another one is counted itself. */
 static uint64_t count_threads(void)
 {
     struct stat status;
-    if (stat("/proc/self/task", &status) || status.st_nlink <= 2)
-        return THREADS_UNKNOWN;
-    return (uint64_t)status.st_nlink - 2;
+    bool is_known = stat("/proc/self/task", &status) == 0 && status.st_nlink > 2;
+    return is_known ? (uint64_t)status.st_nlink - 2 : 0;
 }
 
 /* The exe link of a main thread that has ended cannot be read. This is checked first, since it
@@ -84,17 +80,6 @@ static bool has_main_ended(pd_stat *status)
         return false;
     *status = pd_stat_read(text);
     return status->state && pd_stat_has_ended(status);
-}
-
-typedef enum company { WITH_MAIN, WITHOUT_MAIN, ALONE } company;
-
-/* Returns which other threads there are. Only the agent's thread calls this. */
-static company find_company(pd_stat *status)
-{
-    enum { MAIN_AND_AGENT = 2 };
-    if (!has_main_ended(status))
-        return WITH_MAIN;
-    return count_threads() == MAIN_AND_AGENT ? ALONE : WITHOUT_MAIN;
 }
 
 /* Waits until a joined thread is not counted any more. */
@@ -110,10 +95,10 @@ static void await_release(pid_t tid)
 
 /* Ends the agent's thread by the system call. The C library counts its threads and calls exit(0) in
  * the last one that returns, which must not be the agent's while the process is ending. */
-static _Noreturn void end_thread(void)
+static _Noreturn void end_thread(int status)
 {
     for (;;)
-        syscall(SYS_exit, 0);
+        syscall(SYS_exit, status);
 }
 
 /* Ends the process as it would end without the agent's thread, which is the last one. */
@@ -129,28 +114,29 @@ static _Noreturn void end_process(bool has_table, int exit_code)
     pd_the_agent.end();
     if (WIFSIGNALED(exit_code))
         pd_signal_die(WTERMSIG(exit_code));
-    for (;;)
-        syscall(SYS_exit, WEXITSTATUS(exit_code));
+    end_thread(WEXITSTATUS(exit_code));
 }
 
 /* Returns how long to wait before the next check of the other threads. */
-static uint64_t next_pause(company now, uint64_t pause)
+static uint64_t next_pause(bool has_main, uint64_t pause)
 {
     const uint64_t longest = PD_NANOS_PER_SECOND / 16;
-    if (now == WITH_MAIN && !atomic_load(&has_no_main))
+    if (has_main && !atomic_load(&has_no_main))
         return PD_NANOS_PER_SECOND;
     return pause * 2 < longest ? pause * 2 : longest;
 }
 
-/* Ends the process if no other thread is left. A thread that outlived the main thread has ended
- * with status 0, which Linux 5.17 and later use as the status of the process. */
-static company check_company(company before, bool has_table)
+/* Returns whether the main thread is there. Ends the process if no other thread is left. A thread that outlived the main
+ * thread has ended with status 0, which Linux 5.17 and later use as the status of the process. */
+static bool check_company(bool had_main, bool has_table)
 {
-    pd_stat status = {.state = 0};
-    company now = find_company(&status);
-    if (now == ALONE)
-        end_process(has_table, before == WITHOUT_MAIN ? 0 : status.exit_code);
-    return now;
+    enum { MAIN_AND_AGENT = 2 };
+    pd_stat status;
+    if (!has_main_ended(&status))
+        return true;
+    if (count_threads() == MAIN_AND_AGENT)
+        end_process(has_table, had_main ? status.exit_code : 0);
+    return false;
 }
 
 /* The process may be killed at any time. The loader is asked before anything is locked. */
@@ -184,14 +170,13 @@ static unsigned work(bool has_table)
     const uint64_t interval = pd_the_agent.settings.interval_nanos;
     uint64_t pause = atomic_load(&has_no_main) ? PD_NANOS_PER_SECOND / 1000 : PD_NANOS_PER_SECOND;
     uint64_t deadline = clock_now() + interval, next_check = clock_now() + pause;
-    company last = WITH_MAIN;
-    bool was_pressed = false; /* since the last window on time */
+    bool has_main = true, was_pressed = false; /* the latter: since the last window on time */
     for (;;) {
         unsigned requested = await_request(deadline < next_check ? deadline : next_check);
         if (requested & PD_REQUEST_TOP) /* also of a program that ends at once */
             pd_largest_sites_threshold();
         if (requested & (PD_REQUEST_STOP | PD_REQUEST_RETIRE)) {
-            check_company(last, has_table);
+            check_company(has_main, has_table);
             return requested;
         }
         if (requested & PD_REQUEST_GROWN)
@@ -212,8 +197,8 @@ static unsigned work(bool has_table)
             was_pressed = true;
             export_if_free(PD_DELIVER_ON_TIME);
         }
-        last = check_company(last, has_table);
-        pause = next_pause(last, pause);
+        has_main = check_company(has_main, has_table);
+        pause = next_pause(has_main, pause);
         next_check = clock_now() + pause;
     }
 }
@@ -249,7 +234,7 @@ static void *run(void *unused)
     unsigned requested = work(has_table);
     pd_await_set(&state, STOPPED);
     if (requested & PD_REQUEST_STOP)
-        end_thread();
+        end_thread(0);
     return unused;
 }
 
@@ -257,11 +242,13 @@ static void *run(void *unused)
 static int create(void)
 {
     enum { STACK_LEN = 256 << 10 };
+    sigset_t all;
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error)
         return error;
-    pthread_sigmask(SIG_SETMASK, &all_signals, &signals_before);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &signals_before);
     if (!atomic_load(&has_no_main))
         pthread_attr_setstacksize(&attributes, STACK_LEN);
     error = pthread_create(&thread, &attributes, run, NULL);
@@ -270,14 +257,6 @@ static int create(void)
     pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
-}
-
-static void notify_not_started(int error)
-{
-    pd_notice_print(PD_NOTICE_THREAD,
-                    "the agent's thread could not be started, so only one profile is written, "
-                    "at the end: %s",
-                    pd_words_of_error(error));
 }
 
 static void start(void *urgent)
@@ -294,12 +273,17 @@ static void start(void *urgent)
         return;
     atomic_store(&is_coming, 0);
     atomic_store(&state, FAILED);
-    notify_not_started(error);
+    pd_notice_print(PD_NOTICE_THREAD,
+                    "the agent's thread could not be started, so only one profile is written, "
+                    "at the end: %s",
+                    pd_words_of_error(error));
 }
 
 void pd_worker_start(void)
 {
+    enum { PATIENCE = 1000 };
     pd_own_stack_call(start, &is_urgent);
+    pd_await_change(&is_coming, 1, PATIENCE);
 }
 
 /* Requests a report when the threshold is passed, and again only after a tenth less was in use. */
@@ -329,12 +313,6 @@ void pd_worker_sampled(uint64_t n)
         pd_worker_ask(PD_REQUEST_GROWN);
     if (pd_the_agent.settings.threshold && n % SAMPLES_PER_CHECK == 0)
         check_threshold();
-}
-
-void pd_worker_await(void)
-{
-    enum { PATIENCE = 1000 };
-    pd_await_change(&is_coming, 1, PATIENCE);
 }
 
 static bool end(pd_request request, unsigned milliseconds)
@@ -407,7 +385,6 @@ void pd_worker_watch_main(void)
 
 void pd_worker_begin(void)
 {
-    sigfillset(&all_signals);
     has_key = pthread_key_create(&key_of_main, on_end_of_main) == 0;
     pd_worker_watch_main();
 }

@@ -14,7 +14,6 @@
 
 #include "pprofdelta_heap.h"
 
-
 /* The registers of the function that called the one that uses PD_HERE. That may be one of the agent's, if a
  * compiler did not make a jump of the call at its end. */
 typedef struct pd_caller {
