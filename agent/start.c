@@ -72,19 +72,18 @@ static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *
 {
     static const pprofdelta_heap_pages pages = {pd_region_map, pd_region_unmap, NULL};
     static const pprofdelta_heap_pages work = {map_work, unmap_work, NULL};
-    const pd_settings *settings = &pd_the_agent.settings;
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
-    options.period = settings->rate;
-    options.format = settings->format;
-    options.resource = settings->resource;
-    options.resource_len = settings->resource_len;
+    options.period = pd_given.rate;
+    options.format = pd_given.format;
+    options.resource = pd_given.resource;
+    options.resource_len = pd_given.resource_len;
     options.started_nanos = pd_now();
     options.filter = &pd_filter;
     options.pages = &pages;
     options.work = &work;
     options.flags = PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES;
     options.symbolize = pd_function_names_find;
-    if (settings->account) {
+    if (pd_given.account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
         options.second_gauge = PD_ACCOUNT_MAPPED;
@@ -97,7 +96,7 @@ static void begin_tracking(void)
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
     pd_reserve_begin();
-    if (pd_the_agent.settings.live)
+    if (pd_given.live)
         pd_region_begin();
     pd_live_prepare();
     pd_function_names_begin();
@@ -112,7 +111,7 @@ static void begin_tracking(void)
     pd_code_begin((uintptr_t)pd_real.malloc);
     pd_counters_begin();
     pd_own_stack_begin();
-    if (pd_the_agent.settings.command)
+    if (pd_given.command)
         pd_handover_begin();
     pd_the_agent.end = pd_agent_end;
     atomic_store(&pd_the_agent.next_number, 1);
@@ -124,7 +123,7 @@ static void begin_tracking(void)
         give_up("there is no memory for it", "");
         return;
     }
-    pd_signals_begin((int)pd_the_agent.settings.signal);
+    pd_signals_begin((int)pd_given.signal);
     pd_summary_begin();
 }
 
@@ -135,7 +134,7 @@ __attribute__((constructor)) static void begin(void)
     pd_inherit_begin();
     pd_notice_begin();
     pd_program_begin();
-    const char *wrong = pd_settings_read(&pd_the_agent.settings);
+    const char *wrong = pd_settings_read(&pd_given);
     if (getauxval(AT_SECURE))
         give_up("it runs with other rights than its user (setuid, setgid or capabilities)", "");
     else if (wrong)

@@ -467,7 +467,7 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
 {
     pprofdelta_error err;
     pprofdelta_heap_stats stats = {.size = sizeof stats};
-    if (!pd_the_agent.settings.account)
+    if (!pd_given.account)
         return;
     clear();
     pprofdelta_heap_describe(heap, &stats);
@@ -486,6 +486,6 @@ void pd_account_begin(int64_t nanos)
 
 void pd_account_done(void)
 {
-    if (pd_the_agent.settings.account)
+    if (pd_given.account)
         pd_mappings_unpin();
 }

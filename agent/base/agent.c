@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 pd_agent pd_the_agent;
+pd_settings pd_given;
 pprofdelta_heap_filter pd_filter;
 atomic_bool pd_is_confined;
 __thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));

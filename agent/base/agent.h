@@ -16,7 +16,6 @@
 #include <time.h>
 
 typedef struct pd_agent {
-    pd_settings settings;
     _Atomic pid_t pid;            /* the process that this state describes */
     _Atomic uint64_t samples;     /* taken since the process began */
     _Atomic uint64_t next_number; /* the sequence number of the next file */
@@ -25,6 +24,7 @@ typedef struct pd_agent {
 } pd_agent;
 
 extern pd_agent pd_the_agent;
+extern pd_settings pd_given; /* written by the constructor */
 
 /* The windows of a process with fewer samples have no names of functions: short processes are many. */
 enum { PD_SAMPLES_FEW = 4 };

@@ -13,8 +13,7 @@ static uint64_t delivered_changes;           /* of the mappings; of the thread t
 unsigned pd_delivery_max_millis(void)
 {
     enum { FILE_MILLIS = 10000, SLACK_MILLIS = 1000 };
-    const pd_settings *settings = &pd_the_agent.settings;
-    return settings->command ? (unsigned)settings->timeout * 1000 + SLACK_MILLIS : FILE_MILLIS;
+    return pd_given.command ? (unsigned)pd_given.timeout * 1000 + SLACK_MILLIS : FILE_MILLIS;
 }
 
 /* One delivery, and the message about its failure. */
@@ -44,12 +43,11 @@ static bool to_file(delivery *d)
 {
     uint64_t number;
     pd_fixed_text where = {.len = 0};
-    int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, d,
-                               &number, &where);
+    int error = pd_spool_write(pd_settings_ending(&pd_given), write_profile, d, &number, &where);
     if (error) {
         pd_summary_lost(error);
         pd_live_fit(); /* it may make room for the next profile */
-        pd_text_add(&d->why, "%s: ", pd_the_agent.settings.dir);
+        pd_text_add(&d->why, "%s: ", pd_given.dir);
         explain(d, "cannot be written", pd_live_fate());
         pd_text_add(&d->why, "%s", pd_words_of_error(error));
         return false;
@@ -62,9 +60,8 @@ static bool to_file(delivery *d)
 
 static bool to_command(delivery *d)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
     explain(d, "was not delivered", "");
-    if (pd_hand_over(settings->command, d->data, d->len, (unsigned)settings->timeout, &d->why)) {
+    if (pd_hand_over(pd_given.command, d->data, d->len, (unsigned)pd_given.timeout, &d->why)) {
         d->why.len = 0;
         return true;
     }
@@ -79,14 +76,14 @@ static int deliver(void *cookie, const void *data, size_t len)
     delivery *d = cookie;
     d->data = data;
     d->len = len;
-    return (pd_the_agent.settings.command ? to_command(d) : to_file(d)) ? 0 : -1;
+    return (pd_given.command ? to_command(d) : to_file(d)) ? 0 : -1;
 }
 
 static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
 {
     const pprofdelta_sink sink = {.write = deliver, .cookie = d};
     const pprofdelta_heap_inuse inuse =
-        pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
+        pd_given.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     pd_reserve_allow(true);
     if (atomic_load(&pd_the_agent.samples) >= PD_SAMPLES_FEW)
         pd_function_names_open();
@@ -103,7 +100,7 @@ static bool is_empty(pprofdelta_heap *heap, pd_occasion why)
 {
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(heap, &stats);
-    return !stats.changed && !(pd_the_agent.settings.snapshot && stats.live) &&
+    return !stats.changed && !(pd_given.snapshot && stats.live) &&
            (why == PD_DELIVER_LAST || pd_mappings_changes() == delivered_changes) &&
            !atomic_load(&has_failed);
 }

@@ -59,7 +59,7 @@ static void delete_file(const entry *e)
 static pd_fixed_text name_of_list(void)
 {
     pd_fixed_text name = {.len = 0};
-    pd_text_add(&name, "/.pprofdelta-%s-%u", pd_the_agent.settings.run, (unsigned)geteuid());
+    pd_text_add(&name, "/.pprofdelta-%s-%u", pd_given.run, (unsigned)geteuid());
     return name;
 }
 
@@ -105,12 +105,11 @@ static bool put(int fd, uint64_t at, const entry *e)
 
 static bool is_over(const total *t, const entry *oldest, int64_t now)
 {
-    const pd_settings *s = &pd_the_agent.settings;
-    if (s->keep == PD_KEEP_FILES)
-        return t->files > s->keep_most;
-    if (s->keep == PD_KEEP_BYTES)
-        return t->bytes > s->keep_most;
-    return now > oldest->nanos && (uint64_t)now - (uint64_t)oldest->nanos > s->keep_most;
+    if (pd_given.keep == PD_KEEP_FILES)
+        return t->files > pd_given.keep_most;
+    if (pd_given.keep == PD_KEEP_BYTES)
+        return t->bytes > pd_given.keep_most;
+    return now > oldest->nanos && (uint64_t)now - (uint64_t)oldest->nanos > pd_given.keep_most;
 }
 
 /* Deletes the oldest of the files in the list while they and the last one are over the limit.
@@ -149,8 +148,7 @@ static void update(int fd, const entry *last)
 void pd_keep_add(const pd_fixed_text *path)
 {
     entry last;
-    const pd_settings *s = &pd_the_agent.settings;
-    if (!s->keep || s->command || !describe(path->bytes, &last))
+    if (!pd_given.keep || pd_given.command || !describe(path->bytes, &last))
         return;
     int fd = open_list();
     if (fd < 0)
@@ -161,7 +159,6 @@ void pd_keep_add(const pd_fixed_text *path)
 
 void pd_keep_end(void)
 {
-    const pd_settings *s = &pd_the_agent.settings;
-    if (s->keep && (pid_t)s->command_pid == getpid())
+    if (pd_given.keep && (pid_t)pd_given.command_pid == getpid())
         pd_spool_remove(name_of_list().bytes);
 }

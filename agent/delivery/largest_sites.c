@@ -15,7 +15,7 @@ static int write_sites(int fd, void *heap)
 static void report(pd_notice topic, pd_fixed_text *text)
 {
     pprofdelta_heap *heap = pd_agent_heap();
-    if (pd_the_agent.settings.command) {
+    if (pd_given.command) {
         pd_text_add(text, "; the largest sites:");
         int fd = pd_notice_open(topic, text);
         if (fd >= 0)
@@ -43,12 +43,11 @@ void pd_largest_sites_out_of_memory(size_t size)
 void pd_largest_sites_threshold(void)
 {
     pd_fixed_text text = {.len = 0};
-    const pd_settings *settings = &pd_the_agent.settings;
-    const char *where = settings->limit.where;
-    pd_text_add(&text, "more than %ju bytes are in use", (uintmax_t)settings->threshold);
-    if (settings->share)
-        pd_text_add(&text, ", %ju%% of the %s of %ju bytes%s%s", (uintmax_t)settings->share,
-                    *where ? "limit" : "machine's memory", (uintmax_t)settings->limit.bytes,
+    const char *where = pd_given.limit.where;
+    pd_text_add(&text, "more than %ju bytes are in use", (uintmax_t)pd_given.threshold);
+    if (pd_given.share)
+        pd_text_add(&text, ", %ju%% of the %s of %ju bytes%s%s", (uintmax_t)pd_given.share,
+                    *where ? "limit" : "machine's memory", (uintmax_t)pd_given.limit.bytes,
                     *where ? " in " : "", where);
     report(PD_NOTICE_LIMIT, &text);
 }

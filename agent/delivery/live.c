@@ -64,14 +64,13 @@ static int create(void)
 
 void pd_live_prepare(void)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
     const char *resource = getenv(PD_VARIABLE_RESOURCE);
     pd_remains_head *head = pd_region_head();
-    if (!head || !settings->live)
+    if (!head || !pd_given.live)
         return;
-    head->format = (uint32_t)settings->format;
-    head->snapshot = (uint32_t)settings->snapshot;
-    head->has_account = (uint32_t)settings->account;
+    head->format = (uint32_t)pd_given.format;
+    head->snapshot = (uint32_t)pd_given.snapshot;
+    head->has_account = (uint32_t)pd_given.account;
     head->resource_len = resource ? (uint32_t)strnlen(resource, sizeof head->resource) : 0;
     if (head->resource_len)
         memcpy(head->resource, resource, head->resource_len);
@@ -165,7 +164,7 @@ static void make_file(void)
         pd_notice_print(PD_NOTICE_LIVE,
                         "if this process is killed, its last window is lost: the file for it "
                         "cannot be made in %s: %s",
-                        pd_the_agent.settings.dir, why);
+                        pd_given.dir, why);
     }
     if (why && fd >= 0)
         drop_file();
@@ -181,7 +180,7 @@ static void give_up(int error)
     pd_notice_print(PD_NOTICE_LIVE,
                     "if this process is killed, its last window is lost: the file for it cannot "
                     "grow in %s: %s",
-                    pd_the_agent.settings.dir, pd_words_of_error(error));
+                    pd_given.dir, pd_words_of_error(error));
 }
 
 /* The tracker has grown. */
@@ -199,8 +198,7 @@ static void extend_file(void)
 
 void pd_live_fit(void)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
-    if (!pd_agent_is_recording() || !pd_region_head() || !settings->live || !*settings->dir)
+    if (!pd_agent_is_recording() || !pd_region_head() || !pd_given.live || !*pd_given.dir)
         return;
     if (state == NONE && (uint64_t)(pd_now() - ended) > PD_NANOS_PER_SECOND)
         make_file();

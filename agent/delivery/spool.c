@@ -52,7 +52,7 @@ static void hold(int fd)
 
 void pd_spool_hold(void)
 {
-    const char *dir = pd_the_agent.settings.dir;
+    const char *dir = pd_given.dir;
     if (*dir && !is_held())
         hold(open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
@@ -69,7 +69,7 @@ bool pd_spool_own_table(void)
 static int find_path(const char *name, char path[PATH_LEN])
 {
     bool has_base = is_held();
-    snprintf(path, PATH_LEN, "%s%s", has_base ? "." : pd_the_agent.settings.dir, name);
+    snprintf(path, PATH_LEN, "%s%s", has_base ? "." : pd_given.dir, name);
     return has_base ? held : AT_FDCWD;
 }
 
@@ -118,7 +118,7 @@ int pd_spool_open_folder(uid_t user)
 
 void pd_spool_use_folder(int fd, uid_t user)
 {
-    char *dir = pd_the_agent.settings.dir;
+    char *dir = pd_given.dir;
     size_t len = strlen(dir);
     hold(fd);
     snprintf(dir + len, PD_PATH_MAX - len, "/" PD_REMAINS_USER "%u", (unsigned)user);
@@ -239,7 +239,7 @@ static int publish(const spool_file *file, const char *ending, uint64_t *number,
         is_taken = error == EEXIST;
     }
     if (!error)
-        pd_text_add(path_out, "%s%s", pd_the_agent.settings.dir, name);
+        pd_text_add(path_out, "%s%s", pd_given.dir, name);
     return error;
 }
 

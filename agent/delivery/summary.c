@@ -45,7 +45,7 @@ void pd_summary_tell(void)
     pd_text_add(&text,
                 "profiles are missing: process %d, and others perhaps, cannot write to %s as the "
                 "user that it has become; give the directory to that user, or the mode 1777",
-                process, pd_the_agent.settings.dir);
+                process, pd_given.dir);
     is_told = !pd_spool_write(PD_REMAINS_LOST, write_text, &text, &number, &path);
     if (is_told)
         pd_notice_send(PD_NOTICE_MISSING, &text);
@@ -54,8 +54,7 @@ void pd_summary_tell(void)
 /* Only one process prints these messages, however many are recorded. */
 static bool is_ours(void)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
-    return (pid_t)settings->command_pid == getpid() && !settings->is_quiet;
+    return (pid_t)pd_given.command_pid == getpid() && !pd_given.is_quiet;
 }
 
 void pd_summary_begin(void)
@@ -67,11 +66,10 @@ void pd_summary_begin(void)
     if (!is_ours())
         return;
     pd_notice_keep_path();
-    const pd_settings *settings = &pd_the_agent.settings;
     const char *advice = pd_launch_advice("/proc/self/exe");
     if (*advice)
         pd_notice_print(PD_NOTICE_RUNTIME, "%s", advice);
-    if (settings->pressure && !*settings->pressure_file)
+    if (pd_given.pressure && !*pd_given.pressure_file)
         pd_notice_print(PD_NOTICE_LIMIT, "--pressure has no effect: this kernel does not say for "
                                          "how long programs wait for memory (CONFIG_PSI, psi=1)");
 }
@@ -105,12 +103,12 @@ static void add_names(pd_fixed_text *text, bool is_all)
         pd_text_add(text, "*");
     else
         pd_text_add(text, "%06ju", (uintmax_t)atomic_load(&last_file));
-    pd_text_add(text, "%s", pd_settings_ending(&pd_the_agent.settings));
+    pd_text_add(text, "%s", pd_settings_ending(&pd_given));
 }
 
 static void add_files(pd_fixed_text *text, bool is_all)
 {
-    add_dir(text, pd_the_agent.settings.dir);
+    add_dir(text, pd_given.dir);
     add_names(text, is_all);
 }
 
@@ -125,12 +123,12 @@ static bool is_last_there(void)
 static void send_none(void)
 {
     pd_fixed_text dir = {.len = 0};
-    add_dir(&dir, pd_the_agent.settings.dir);
+    add_dir(&dir, pd_given.dir);
     pd_notice_print(PD_NOTICE_END,
                     "no profile of %s: none of its allocations was sampled (one in %ju bytes is); "
                     "use a lower --rate, such as 1k; profiles of programs that it started, if any, "
                     "are in %s",
-                    pd_program_name(), (uintmax_t)pd_the_agent.settings.rate, dir.bytes);
+                    pd_program_name(), (uintmax_t)pd_given.rate, dir.bytes);
 }
 
 /* Adds number / divisor with one digit behind the point. */
@@ -170,7 +168,7 @@ static void add_peak(pd_fixed_text *text)
 /* Each profile in OTLP has all that is in use, so that there is nothing to add up. */
 static void send_next(bool is_one)
 {
-    bool is_otlp = pd_the_agent.settings.format == PPROFDELTA_OTLP;
+    bool is_otlp = pd_given.format == PPROFDELTA_OTLP;
     pd_fixed_text text = {.len = 0};
     pd_text_add(&text, "next: pprofdelta %s ", is_one ? "show" : "leaks");
     add_files(&text, !is_one);
@@ -187,9 +185,8 @@ static void send_next(bool is_one)
  * another message names. */
 void pd_summary_end(void)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
     uint64_t count = atomic_load(&files);
-    if (!is_ours() || settings->command)
+    if (!is_ours() || pd_given.command)
         return;
     if (!count) {
         if (!atomic_load(&pd_the_agent.samples)) /* or else a message says why it was not written */

@@ -198,31 +198,24 @@ PD_PUBLIC int daemon(int nochdir, int noclose)
 /* Only a process with one thread can create or enter a user namespace. So the agent's thread ends
  * meanwhile. */
 
-static int resume(bool is_paused, int result)
-{
-    if (is_paused)
-        pd_agent_resume();
-    return result;
-}
+/* NOLINTBEGIN(bugprone-macro-parentheses): lists */
+#define ALONE(name, parameters, pause, call)                                                       \
+    PD_PUBLIC int name parameters                                                                  \
+    {                                                                                              \
+        bool is_paused = pause;                                                                    \
+        int result = (int)call;                                                                    \
+        if (is_paused)                                                                             \
+            pd_agent_resume();                                                                     \
+        return result;                                                                             \
+    }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
-PD_PUBLIC int unshare(int flags)
-{
-    const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
-    bool is_paused = (flags & alone) && pd_agent_pause();
-    return resume(is_paused, (int)syscall(SYS_unshare, flags));
-}
+enum { FOR_ONE_THREAD = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM };
 
-PD_PUBLIC int setns(int fd, int type)
-{
-    bool is_paused = pd_agent_before_move(0);
-    return resume(is_paused, (int)syscall(SYS_setns, fd, type));
-}
-
-PD_PUBLIC int chroot(const char *path)
-{
-    bool is_paused = pd_agent_before_move(0);
-    return resume(is_paused, (int)syscall(SYS_chroot, path));
-}
+ALONE(unshare, (int flags), (flags & FOR_ONE_THREAD) && pd_agent_pause(),
+      syscall(SYS_unshare, flags))
+ALONE(setns, (int fd, int type), pd_agent_before_move(0), syscall(SYS_setns, fd, type))
+ALONE(chroot, (const char *path), pd_agent_before_move(0), syscall(SYS_chroot, path))
 
 /* ---- another user ---------------------------------------------------------------------------- */
 
@@ -233,18 +226,11 @@ static bool leave_root(uid_t real, uid_t user, uid_t saved)
            pd_agent_before_move(user);
 }
 
-/* NOLINTBEGIN(bugprone-macro-parentheses): lists */
-#define BECOMES(name, parameters, arguments, ...)                                                  \
-    PD_PUBLIC int name parameters                                                                  \
-    {                                                                                              \
-        bool is_paused = leave_root(__VA_ARGS__);                                                  \
-        return resume(is_paused, pd_next()->name arguments);                                       \
-    }
-/* NOLINTEND(bugprone-macro-parentheses) */
-
-BECOMES(setuid, (uid_t uid), (uid), uid, uid, uid)
-BECOMES(setreuid, (uid_t ruid, uid_t euid), (ruid, euid), ruid, euid, euid)
-BECOMES(setresuid, (uid_t ruid, uid_t euid, uid_t suid), (ruid, euid, suid), ruid, euid, suid)
+ALONE(setuid, (uid_t uid), leave_root(uid, uid, uid), pd_next()->setuid(uid))
+ALONE(setreuid, (uid_t ruid, uid_t euid), leave_root(ruid, euid, euid),
+      pd_next()->setreuid(ruid, euid))
+ALONE(setresuid, (uid_t ruid, uid_t euid, uid_t suid), leave_root(ruid, euid, suid),
+      pd_next()->setresuid(ruid, euid, suid))
 
 /* ---- unloading ------------------------------------------------------------------------------- */
 
@@ -282,7 +268,7 @@ typedef struct question {
 static void ask(void *cookie)
 {
     question *q = cookie;
-    bool has_command = pd_the_agent.settings.command != NULL;
+    bool has_command = pd_given.command != NULL;
     q->answer = pd_filter_forbids(q->filter->filter, q->filter->len, has_command);
 }
 

@@ -24,7 +24,7 @@
 static bool are_followed(void)
 {
     return !atomic_load_explicit(&pd_the_agent.has_begun, memory_order_acquire) ||
-           (pd_the_agent.settings.account && pd_agent_heap());
+           (pd_given.account && pd_agent_heap());
 }
 
 /* Returns whether the call is followed. If so, call leave. The agent's own calls come while the

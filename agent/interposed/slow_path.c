@@ -12,7 +12,7 @@ static bool begin_thread(pd_self *self, size_t size)
     if (!atomic_load_explicit(&pd_the_agent.has_begun, memory_order_acquire))
         return false;
     bool is_there = pd_agent_heap() != NULL;
-    pprofdelta_sampler_init(&self->sampler, is_there ? pd_the_agent.settings.rate : 0, 0);
+    pprofdelta_sampler_init(&self->sampler, is_there ? pd_given.rate : 0, 0);
     return is_there && pprofdelta_sampler_tick(&self->sampler, size);
 }
 
@@ -77,7 +77,7 @@ void pd_slow_resize(pd_resizing *resizing, const void *old, size_t before)
         return;
     resizing->was_tracked = pprofdelta_heap_realloc_begin(heap, old, &resizing->move);
     pd_self_leave();
-    resizing->is_exact = resizing->was_tracked && pd_the_agent.settings.rate == 1;
+    resizing->is_exact = resizing->was_tracked && pd_given.rate == 1;
     if (resizing->is_exact)
         resizing->before = (size_t)resizing->move.bytes;
 }

@@ -13,13 +13,13 @@ static PD_OF_PROCESS _Atomic int stage; /* ALIVE */
 static bool stop_thread(void)
 {
     enum { UNNOTICED_MILLIS = 1000 };
-    if (pd_the_agent.settings.command) {
+    if (pd_given.command) {
         if (pd_worker_stop(UNNOTICED_MILLIS))
             return true;
         pd_notice_print(PD_NOTICE_WAITING,
                         "the program has ended; waiting up to %ju s for the command that takes its "
                         "profiles",
-                        (uintmax_t)pd_the_agent.settings.timeout);
+                        (uintmax_t)pd_given.timeout);
     }
     return pd_worker_stop(pd_delivery_max_millis());
 }
@@ -75,8 +75,8 @@ static void notify_interrupted(void)
 void pd_agent_end(void)
 {
     /* A process without a sample writes nothing. But if `pprofdelta record` became it, it says so. */
-    if (!pd_agent_is_recording() || (!atomic_load(&pd_the_agent.samples) &&
-                                     getpid() != (pid_t)pd_the_agent.settings.command_pid))
+    if (!pd_agent_is_recording() ||
+        (!atomic_load(&pd_the_agent.samples) && getpid() != (pid_t)pd_given.command_pid))
         return;
     if (!pd_work(end_once, NULL))
         notify_interrupted();

@@ -107,7 +107,7 @@ static _Noreturn void end_process(bool has_table, int exit_code)
     pd_await_set(&state, STOPPED);
     pd_this_thread.is_inside = false;
     if (atomic_load(&has_no_main) && !has_table) {
-        pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
+        pprofdelta_sampler_init(&pd_this_thread.sampler, pd_given.rate, 0);
         pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
         exit(0);
     }
@@ -160,14 +160,14 @@ static bool is_pressed(void)
     const uint64_t enough = 150000;
     static uint64_t last = UINT64_MAX;
     uint64_t before = last;
-    last = pd_memory_pressure_read(pd_the_agent.settings.pressure_file);
+    last = pd_memory_pressure_read(pd_given.pressure_file);
     return last > before && last - before >= enough;
 }
 
 /* Works until a request to end, and returns that. */
 static unsigned work(bool has_table)
 {
-    const uint64_t interval = pd_the_agent.settings.interval_nanos;
+    const uint64_t interval = pd_given.interval_nanos;
     uint64_t pause = atomic_load(&has_no_main) ? PD_NANOS_PER_SECOND / 1000 : PD_NANOS_PER_SECOND;
     uint64_t deadline = clock_now() + interval, next_check = clock_now() + pause;
     bool has_main = true, was_pressed = false; /* the latter: since the last window on time */
@@ -291,7 +291,7 @@ static __attribute__((noinline)) void check_threshold(void)
 {
     static atomic_bool is_above;
     pprofdelta_heap_stats stats = {.size = sizeof stats};
-    uint64_t threshold = pd_the_agent.settings.threshold;
+    uint64_t threshold = pd_given.threshold;
     pprofdelta_heap *heap = pd_agent_heap();
     if (!heap || pprofdelta_heap_describe(heap, &stats))
         return;
@@ -311,7 +311,7 @@ void pd_worker_sampled(uint64_t n)
         pd_own_stack_call(start, NULL);
     if (pd_region_has_grown())
         pd_worker_ask(PD_REQUEST_GROWN);
-    if (pd_the_agent.settings.threshold && n % SAMPLES_PER_CHECK == 0)
+    if (pd_given.threshold && n % SAMPLES_PER_CHECK == 0)
         check_threshold();
 }
 
