@@ -96,17 +96,16 @@ static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofde
 /* Did neither the heap nor the mappings change? Nothing is lost if the window is not written: the
  * next one begins where the last one that was written ends. At the end of a program only its heap
  * counts, so that programs without a sample leave nothing. */
-static bool is_empty(pprofdelta_heap *heap, pd_occasion why)
+static bool is_empty(const pprofdelta_heap_stats *stats, pd_occasion why)
 {
-    pprofdelta_heap_stats stats = {.size = sizeof stats};
-    pprofdelta_heap_describe(heap, &stats);
-    return !stats.changed && !(pd_given.snapshot && stats.live) &&
+    return !stats->changed && !(pd_given.snapshot && stats->live) &&
            (why == PD_DELIVER_LAST || pd_mappings_changes() == delivered_changes) &&
            !atomic_load(&has_failed);
 }
 
-static void notify_missing(pprofdelta_heap *heap)
+static void send_window(pprofdelta_heap *heap, pd_occasion why)
 {
+    const bool is_last = why == PD_DELIVER_LAST;
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(heap, &stats);
     if (stats.dropped_memory)
@@ -114,13 +113,7 @@ static void notify_missing(pprofdelta_heap *heap)
                         "samples are missing in the profiles of this process, %ju up to now: the "
                         "kernel has no memory for them, or no more mappings (vm.max_map_count)",
                         (uintmax_t)stats.dropped_memory);
-}
-
-static void send_window(pprofdelta_heap *heap, pd_occasion why)
-{
-    notify_missing(heap);
-    const bool is_last = why == PD_DELIVER_LAST;
-    if (why != PD_DELIVER_ASKED && is_empty(heap, why))
+    if (why != PD_DELIVER_ASKED && is_empty(&stats, why))
         return;
     pprofdelta_error err;
     uint64_t changes = pd_mappings_changes();

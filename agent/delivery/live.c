@@ -111,12 +111,16 @@ static void name_process(pd_remains_head *head)
         head->areas[i].base = 0;
 }
 
-/* Nobody is in the tracker while its memory is moved. */
+/* Moves the tracker to the file, or with -1 out of it. Nobody is in the tracker meanwhile. */
 static int move_tracker(int fd, bool is_all)
 {
     pprofdelta_heap *heap = pd_agent_heap();
+    int error = 0;
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
-    int error = pd_region_share(fd, is_all);
+    if (fd >= 0)
+        error = pd_region_share(fd, is_all);
+    else
+        pd_region_leave();
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
     return error;
 }
@@ -141,46 +145,34 @@ static bool is_of_directory(int error)
 }
 
 /* What the file took is free then for profiles. It says that it is over, since it may not be this process that can
- * remove it. */
-static void drop_file(void)
+ * remove it. why NULL: another message says it. */
+static void give_up(bool has_file, const char *what, const char *why)
 {
-    pprofdelta_heap *heap = pd_agent_heap();
-    pd_region_head()->magic = PD_REMAINS_OVER;
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
-    pd_region_leave();
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
-    pd_spool_remove(name.bytes);
+    if (has_file) {
+        pd_region_head()->magic = PD_REMAINS_OVER;
+        move_tracker(-1, true);
+        pd_spool_remove(name.bytes);
+    }
+    state = FAILED;
+    if (why)
+        pd_notice_print(PD_NOTICE_LIVE,
+                        "if this process is killed, its last window is lost: the file for it "
+                        "cannot %s in %s: %s",
+                        what, pd_given.dir, why);
 }
 
 static void make_file(void)
 {
     int fd = create();
-    int error = fd < 0 ? errno : 0;
-    const char *why = error ? pd_words_of_error(error) : use_file(fd);
-    if (!why) {
-        atomic_signal_fence(memory_order_seq_cst);
+    const char *why = fd < 0 ? pd_words_of_error(errno) : use_file(fd);
+    if (why)
+        give_up(fd >= 0, "be made", is_of_directory(errno) ? NULL : why);
+    else
+        state = THERE;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (!why)
         pd_region_head()->magic = PD_REMAINS_MAGIC;
-    } else if (!is_of_directory(error ? error : errno)) {
-        pd_notice_print(PD_NOTICE_LIVE,
-                        "if this process is killed, its last window is lost: the file for it "
-                        "cannot be made in %s: %s",
-                        pd_given.dir, why);
-    }
-    if (why && fd >= 0)
-        drop_file();
     pd_close(fd); /* the mapping holds the lock */
-    state = why ? FAILED : THERE;
-}
-
-/* The file has no room for all of the tracker. */
-static void give_up(int error)
-{
-    drop_file();
-    state = FAILED;
-    pd_notice_print(PD_NOTICE_LIVE,
-                    "if this process is killed, its last window is lost: the file for it cannot "
-                    "grow in %s: %s",
-                    pd_given.dir, pd_words_of_error(error));
 }
 
 /* The tracker has grown. */
@@ -193,7 +185,7 @@ static void extend_file(void)
         error = move_tracker(fd, false);
     pd_close(fd);
     if (error)
-        give_up(error);
+        give_up(true, "grow", pd_words_of_error(error));
 }
 
 void pd_live_fit(void)
