@@ -20,16 +20,6 @@ enum {
 static int held = -1;
 static struct stat held_status; /* of the directory that it is */
 
-/* Moves the descriptor out of the numbers that programs use. Returns it, or -1. */
-static int far_up(int fd)
-{
-    int up = -1;
-    for (int least = 1000; fd >= 0 && up < 0 && least > STDERR_FILENO; least /= 2)
-        up = fcntl(fd, F_DUPFD_CLOEXEC, least);
-    pd_close(fd);
-    return up;
-}
-
 /* The program may have closed it, and given its number to another file. */
 static bool is_held(void)
 {
@@ -38,10 +28,14 @@ static bool is_held(void)
            status.st_nlink > 0;
 }
 
+/* Moves the descriptor out of the numbers that programs use. */
 static void hold(int fd)
 {
     struct stat status;
-    int up = far_up(fd);
+    int up = -1;
+    for (int least = 1000; fd >= 0 && up < 0 && least > STDERR_FILENO; least /= 2)
+        up = fcntl(fd, F_DUPFD_CLOEXEC, least);
+    pd_close(fd);
     if (up < 0 || fstat(up, &status))
         return;
     if (is_held())

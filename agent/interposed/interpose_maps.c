@@ -65,17 +65,14 @@ static void add_with_stack(void *cookie)
 
 static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
 {
-    if (pd_code_is_own(caller->pc)) {
-        pd_mappings_add_slot(begin, len, PD_SLOT_AGENT);
-        return;
-    }
-    if (pd_code_is_of_allocator(caller->pc)) {
-        pd_mappings_add_slot(begin, len, PD_SLOT_ALLOCATOR);
-        return;
-    }
+    const uint32_t slot = pd_code_is_own(caller->pc)            ? PD_SLOT_AGENT
+                          : pd_code_is_of_allocator(caller->pc) ? PD_SLOT_ALLOCATOR
+                                                                : PD_SLOT_NONE;
     const uint64_t only = caller->pc - 1;
     range r = {begin, len, caller};
-    if (pd_agent_heap())
+    if (slot)
+        pd_mappings_add_slot(begin, len, slot);
+    else if (pd_agent_heap())
         pd_own_stack_call_briefly(add_with_stack, &r);
     else
         pd_mappings_add(begin, len, &only, 1, 0);

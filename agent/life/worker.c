@@ -22,7 +22,6 @@ static pthread_t thread;                /* valid from RUNNING on, as is its tid 
 static _Atomic pid_t thread_tid;
 static PD_OF_PROCESS _Atomic int is_coming; /* it was started and has no table of descriptors yet */
 static sigset_t signals_before;             /* the mask of the thread that started it */
-static bool is_urgent;                      /* the thread must not wait before it works */
 static PD_OF_PROCESS atomic_bool
     has_no_main; /* the main thread ends or has ended; its destructors ran */
 static pthread_key_t key_of_main;
@@ -208,8 +207,7 @@ static bool begin_work(void)
 {
     const uint64_t delay = PD_NANOS_PER_SECOND / 10;
     int waiting = WAITING;
-    if (!is_urgent)
-        atomic_fetch_or(&requests, await_request(clock_now() + delay));
+    atomic_fetch_or(&requests, await_request(clock_now() + delay));
     pd_loader_expect(true);
     if (atomic_compare_exchange_strong(&state, &waiting, RUNNING))
         return true;
@@ -259,15 +257,15 @@ static int create(void)
     return error;
 }
 
-static void start(void *urgent)
+static void start(void *unused)
 {
     int none = NONE;
+    (void)unused;
     /* No thread in the child of a vfork, which runs in the memory of its parent. */
     if (getpid() != atomic_load(&pd_the_agent.pid) ||
         !atomic_compare_exchange_strong(&state, &none, WAITING))
         return;
-    is_urgent = urgent != NULL;
-    atomic_store(&is_coming, is_urgent);
+    atomic_store(&is_coming, 1);
     int error = create();
     if (!error)
         return;
@@ -282,7 +280,8 @@ static void start(void *urgent)
 void pd_worker_start(void)
 {
     enum { PATIENCE = 1000 };
-    pd_own_stack_call(start, &is_urgent);
+    pd_worker_ask(PD_REQUEST_GROWN); /* the thread need not wait for anything else */
+    pd_own_stack_call(start, NULL);
     pd_await_change(&is_coming, 1, PATIENCE);
 }
 
