@@ -33,32 +33,34 @@ PD_PUBLIC void _Exit(int) __attribute__((alias("_exit")));
 
 /* ---- another program ------------------------------------------------------------------------- */
 
-/* Sets envp to what the program may inherit (see inherit.h), on the stack of the function that
- * uses this macro. `without` is done if that is less than all. */
+/* Before the program is run, in place of this one or in another process. Returns the size of the environment that it
+ * may inherit if that is less than all (see inherit.h). */
+static size_t before_program(const char *program, char *const envp[], bool is_exec)
+{
+    if (is_exec)
+        pd_agent_before_exec();
+    bool is_lost = is_exec && pd_inherit_is_lost(envp);
+    size_t size = is_lost ? 0 : pd_inherit_size(program, envp);
+    if (is_lost)
+        pd_summary_leave(program, "has no LD_PRELOAD with the agent in its environment");
+    else if (is_exec && size)
+        pd_summary_leave(program, "cannot reach the agent's file");
+    return size;
+}
+
+/* Sets envp to what the program may inherit, on the stack of the function that uses this macro. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): envp is assigned to */
-#define INHERIT_OR(without, program, envp)                                                         \
+#define INHERIT(program, envp, is_exec)                                                            \
     do {                                                                                           \
-        const char *heir = program;                                                                \
-        size_t inherit_size = pd_inherit_size(heir, envp);                                         \
-        if (inherit_size) {                                                                        \
-            without;                                                                               \
+        size_t inherit_size = before_program(program, envp, is_exec);                              \
+        if (inherit_size)                                                                          \
             envp = pd_inherit_copy(envp, __builtin_alloca(inherit_size));                          \
-        }                                                                                          \
-    } while (0)
-#define INHERIT(program, envp) INHERIT_OR((void)0, program, envp) /* by another process */
-#define BECOME(program, envp)                                                                      \
-    do {                                                                                           \
-        pd_agent_before_exec();                                                                    \
-        if (pd_inherit_is_lost(envp))                                                              \
-            pd_summary_leave(program, "has no LD_PRELOAD with the agent in its environment");      \
-        else                                                                                       \
-            INHERIT_OR(pd_summary_leave(heir, "cannot reach the agent's file"), program, envp);    \
     } while (0)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 PD_PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
 {
-    BECOME(path, envp);
+    INHERIT(path, envp, true);
     return (int)syscall(SYS_execve, path, argv, envp);
 }
 
@@ -76,7 +78,7 @@ static const char *in_path(const char *file, char path[PATH_MAX])
 PD_PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    BECOME(in_path(file, path), envp);
+    INHERIT(in_path(file, path), envp, true);
     return pd_next()->execvpe(file, argv, envp);
 }
 
@@ -97,7 +99,7 @@ static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX
 PD_PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    BECOME(under_descriptor(fd, "", path), envp);
+    INHERIT(under_descriptor(fd, "", path), envp, true);
     return pd_next()->fexecve(fd, argv, envp);
 }
 
@@ -108,7 +110,7 @@ PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], // NOLINT
 PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     char found[PATH_MAX];
-    BECOME(under_descriptor(fd, path, found), envp);
+    INHERIT(under_descriptor(fd, path, found), envp, true);
     return (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
 }
 
@@ -120,7 +122,7 @@ PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const
 PD_PUBLIC int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                           const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
 {
-    INHERIT(path, envp);
+    INHERIT(path, envp, false);
     return pd_next()->posix_spawn(pid, path, actions, attrp, argv, envp);
 }
 
@@ -128,7 +130,7 @@ PD_PUBLIC int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_
                            const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    INHERIT(in_path(file, path), envp);
+    INHERIT(in_path(file, path), envp, false);
     return pd_next()->posix_spawnp(pid, file, actions, attrp, argv, envp);
 }
 

@@ -58,15 +58,12 @@ static bool is_replaced(const char *name)
 /* found: the next definition. */
 static owner owner_of(const char *name, void *found)
 {
-    Dl_info operator_info, malloc_info;
+    Dl_info operator_info;
     if (is_replaced(name))
         return STRANGER;
     if (!found || !dladdr(found, &operator_info) || is_runtime(operator_info.dli_fname))
         return RUNTIME;
-    if (dladdr((void *)(uintptr_t)pd_real.malloc, &malloc_info) && // NOLINT(*-int-to-ptr)
-        malloc_info.dli_fbase == operator_info.dli_fbase)
-        return ALLOCATOR;
-    return STRANGER;
+    return pd_real_is_beside_realloc(found) ? ALLOCATOR : STRANGER;
 }
 
 static owner find_owner(void);

@@ -92,8 +92,7 @@ static bool is_same_build(pd_elf *elf, const function_table *table)
     char of_file[2 * PD_BUILD_ID_MAX], mapped[2 * PD_BUILD_ID_MAX];
     int memory = pd_proc_open_mem();
     size_t len = pd_elf_build_id(elf, of_file), same = pd_build_id_at(memory, table->begin, mapped);
-    if (memory >= 0)
-        close(memory);
+    pd_close(memory);
     return len == same && memcmp(of_file, mapped, len) == 0;
 }
 
@@ -140,12 +139,6 @@ static bool read_functions(function_table *table, pd_elf *elf)
            link_functions(table);
 }
 
-static int open_object(const char *path)
-{
-    int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : pd_proc_open_exe();
-    return pd_open_high(fd);
-}
-
 static void table_close(function_table *table)
 {
     pd_reserve_unmap(table->symbols, table->symbols_size);
@@ -163,12 +156,11 @@ static bool table_open(function_table *table, uintptr_t address)
     *table = (function_table){.begin = 0};
     if (dl_iterate_phdr(find_object, &o) != 1)
         return false;
-    int fd = open_object(o.path);
-    if (fd < 0)
-        return false;
-    bool has_table =
-        pd_elf_open(&elf, fd, 0) && is_same_build(&elf, table) && read_functions(table, &elf);
-    close(fd);
+    int fd = *o.path ? pd_open(o.path, O_RDONLY | O_NONBLOCK | O_NOCTTY)
+                     : pd_open_high(pd_proc_open_exe());
+    bool has_table = fd >= 0 && pd_elf_open(&elf, fd, 0) && is_same_build(&elf, table) &&
+                     read_functions(table, &elf);
+    pd_close(fd);
     if (!has_table)
         table_close(table);
     return has_table;
