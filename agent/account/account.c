@@ -128,12 +128,8 @@ static owner owner_of_slot(uint32_t slot)
 }
 
 /* The zero-initialised data of loaded files: anonymous memory behind their last page. */
-typedef struct data_end {
-    uintptr_t begin, end;
-} data_end;
-
 enum { OBJECTS_MAX = 1024 };
-static data_end data_ends[OBJECTS_MAX];
+static pd_object_range data_ends[OBJECTS_MAX];
 static size_t data_ends_len;
 
 static int note_data(struct dl_phdr_info *info, size_t size, void *cookie)
@@ -145,7 +141,7 @@ static int note_data(struct dl_phdr_info *info, size_t size, void *cookie)
         uintptr_t begin = (start + info->dlpi_phdr[i].p_filesz + mask) & ~mask;
         uintptr_t end = (start + info->dlpi_phdr[i].p_memsz + mask) & ~mask;
         if (info->dlpi_phdr[i].p_type == PT_LOAD && begin < end && data_ends_len < OBJECTS_MAX)
-            data_ends[data_ends_len++] = (data_end){begin, end};
+            data_ends[data_ends_len++] = (pd_object_range){begin, end};
     }
     return cookie != NULL;
 }
@@ -154,7 +150,7 @@ static int note_data(struct dl_phdr_info *info, size_t size, void *cookie)
 static uintptr_t data_end_at(uintptr_t at)
 {
     for (size_t i = 0; i < data_ends_len; i++)
-        if (at - data_ends[i].begin < data_ends[i].end - data_ends[i].begin)
+        if (pd_object_range_has(data_ends[i], at))
             return data_ends[i].end;
     return 0;
 }

@@ -398,18 +398,14 @@ const char *pd_launch_advice(const char *path)
 
 static char name[PD_PROGRAM_MAX + 1] = "unknown";
 
-static bool is_plain(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("_-+.", c));
-}
-
 /* A name that begins with a period or a hyphen would be a hidden file or look like an option. */
 void pd_program_copy(char out[PD_PROGRAM_MAX + 1], const char *from)
 {
-    size_t len = strlen(from) < PD_PROGRAM_MAX ? strlen(from) : PD_PROGRAM_MAX;
+    static const char plain[] = ".-" /* not in front */
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+";
+    size_t len = strnlen(from, PD_PROGRAM_MAX);
     for (size_t i = 0; i < len; i++)
-        out[i] = is_plain(from[i]) && (i || (from[i] != '.' && from[i] != '-')) ? from[i] : '_';
+        out[i] = strchr(plain + (i ? 0 : 2), from[i]) ? from[i] : '_';
     out[len] = '\0';
     if (!len)
         memcpy(out, "_", 2);
