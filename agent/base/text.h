@@ -15,7 +15,8 @@ static inline void pd_restore_errno(const int *kept)
 }
 
 /* The block leaves errno as it was here. */
-#define PD_KEEP_ERRNO __attribute__((cleanup(pd_restore_errno))) const int kept_errno = errno
+#define PD_KEEP_ERRNO                                                                              \
+    __attribute__((unused, cleanup(pd_restore_errno))) const int kept_errno = errno
 
 /* A text that is being put together. What does not fit is cut off. bytes ends with a NUL. */
 typedef struct pd_fixed_text {
