@@ -106,7 +106,7 @@ static void begin_tracking(void)
         return;
     }
     pd_spool_begin();
-    pd_account_begin(pd_now());
+    pd_the_agent.begun_nanos = pd_now();
     pd_loader_try();
     pd_code_begin((uintptr_t)pd_real.malloc);
     pd_counters_begin();

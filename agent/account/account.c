@@ -394,8 +394,7 @@ static const int64_t most_credit = 100000000;
 static int64_t credit;     /* nanoseconds of processor time that accounts may take at once */
 static uint64_t last_time; /* when the credit was computed; 0: never */
 static int64_t last_cost =
-    1000000;                /* nanoseconds that the last account took, also that of a parent */
-static int64_t begun_nanos; /* when this process began */
+    1000000; /* nanoseconds that the last account took, also that of a parent */
 
 /* Accounts may take a hundredth of the time. What was not taken is kept for later, up to a tenth of
  * a second. The last account is always made, except in a process that has lived too short for one: a program
@@ -407,7 +406,7 @@ static bool is_due(bool is_last)
     credit = is_full ? most_credit : credit + (int64_t)gained;
     credit = credit < most_credit ? credit : most_credit;
     last_time = now;
-    return is_last ? (pd_now() - begun_nanos) / 100 >= last_cost : credit > 0;
+    return is_last ? (pd_now() - pd_the_agent.begun_nanos) / 100 >= last_cost : credit > 0;
 }
 
 /* ---- the account ----------------------------------------------------------------------------- */
@@ -473,11 +472,6 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
         pd_text_add(&a.comment,
                     "pprofdelta: no account: accounts would take more than 1%% of the time");
     pprofdelta_heap_set_gauge(heap, a.rows, a.rows_len, a.comment.bytes, &err);
-}
-
-void pd_account_begin(int64_t nanos)
-{
-    begun_nanos = nanos;
 }
 
 void pd_account_done(void)

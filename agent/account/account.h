@@ -39,9 +39,6 @@
 void pd_account_add(pprofdelta_heap *heap, bool is_last);
 void pd_account_done(void);
 
-/* Call at the start and in the child of a fork, with the time when the process began. */
-void pd_account_begin(int64_t nanos);
-
 /* ---- mappings -------------------------------------------------------------------------------
  * The anonymous mappings that the program made, each with the stack of the call.
  *

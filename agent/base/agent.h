@@ -19,6 +19,9 @@ typedef struct pd_agent {
     _Atomic pid_t pid;            /* the process that this state describes */
     _Atomic uint64_t samples;     /* taken since the process began */
     _Atomic uint64_t next_number; /* the sequence number of the next file */
+    _Atomic uint64_t files;       /* with profiles that were written */
+    atomic_bool has_deleted;      /* ... and some of them deleted: --keep */
+    int64_t begun_nanos;          /* when the process began */
     void (*end)(void);     /* delivers the last window before the process ends: life/life.h */
     atomic_bool has_begun; /* the constructor has run */
 } pd_agent;

@@ -53,7 +53,7 @@ static bool to_file(delivery *d)
         return false;
     }
     atomic_store(&pd_the_agent.next_number, number + 1);
-    pd_summary_wrote(number);
+    atomic_fetch_add(&pd_the_agent.files, 1);
     pd_keep_add(&where);
     return true;
 }

@@ -74,9 +74,6 @@ void pd_largest_sites_allow(void);
  * language, at the start, and at the end where the profiles are and what to do with them; or why
  * nothing is recorded. */
 
-/* Notes the sequence number of a file that was written. */
-void pd_summary_wrote(uint64_t number);
-
 void pd_summary_begin(void);
 void pd_summary_end(void);
 
@@ -144,9 +141,6 @@ int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uin
 /* Adds the file that was written, and deletes files over the limit of the settings. A file that
  * cannot be listed stays. */
 void pd_keep_add(const pd_fixed_text *path);
-
-/* Has this process deleted a file? */
-bool pd_keep_has_deleted(void);
 
 /* Removes the list at the end of the command. Processes that it leaves behind begin another one. */
 void pd_keep_end(void);

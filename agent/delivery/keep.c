@@ -11,13 +11,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-static atomic_bool has_deleted;
-
-bool pd_keep_has_deleted(void)
-{
-    return atomic_load(&has_deleted);
-}
-
 typedef struct entry {
     uint64_t inode, bytes;
     int64_t nanos;  /* when it was written, by a clock that nobody sets */
@@ -51,7 +44,7 @@ static void delete_file(const entry *e)
     struct stat status;
     if (strncmp(e->name, "/heap.", 6) == 0 && !strchr(e->name + 1, '/') &&
         is_regular(e->name, &status) && status.st_ino == e->inode && !pd_spool_remove(e->name))
-        atomic_store(&has_deleted, true);
+        atomic_store(&pd_the_agent.has_deleted, true);
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */

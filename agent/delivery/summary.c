@@ -8,15 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static _Atomic uint64_t files, last_file; /* of this process: how many, and the last number */
-static int64_t begun_nanos;
-
-void pd_summary_wrote(uint64_t number)
-{
-    atomic_fetch_add(&files, 1);
-    atomic_store(&last_file, number);
-}
-
 /* Word of a process that may not write its profiles: it was started by root and has given up the rights for it, and
  * its stderr often leads elsewhere. All processes have the page that fork makes of one program. One of them may be
  * able to write. Nothing in it is trusted. */
@@ -62,7 +53,6 @@ void pd_summary_begin(void)
     void *page =
         mmap(NULL, sizeof *lost, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     lost = page == MAP_FAILED ? NULL : page;
-    begun_nanos = pd_now();
     if (!is_ours())
         return;
     pd_notice_keep_path();
@@ -102,7 +92,7 @@ static void add_names(pd_fixed_text *text, bool is_all)
     if (is_all)
         pd_text_add(text, "*");
     else
-        pd_text_add(text, "%06ju", (uintmax_t)atomic_load(&last_file));
+        pd_text_add(text, "%06ju", (uintmax_t)atomic_load(&pd_the_agent.next_number) - 1);
     pd_text_add(text, "%s", pd_settings_ending(&pd_given));
 }
 
@@ -157,7 +147,9 @@ static void add_peak(pd_fixed_text *text)
     pprofdelta_heap_describe(heap, &stats);
     if (stats.peak_bytes <= 0)
         return;
-    int64_t after = stats.peak_nanos > begun_nanos ? stats.peak_nanos - begun_nanos : 0;
+    int64_t after = stats.peak_nanos > pd_the_agent.begun_nanos
+                        ? stats.peak_nanos - pd_the_agent.begun_nanos
+                        : 0;
     pd_text_add(text, "; peak of the live heap: ");
     add_bytes(text, (uint64_t)stats.peak_bytes);
     pd_text_add(text, ", after ");
@@ -185,7 +177,7 @@ static void send_next(bool is_one)
  * another message names. */
 void pd_summary_end(void)
 {
-    uint64_t count = atomic_load(&files);
+    uint64_t count = atomic_load(&pd_the_agent.files);
     if (!is_ours() || pd_given.command)
         return;
     if (!count) {
@@ -196,9 +188,9 @@ void pd_summary_end(void)
     pd_fixed_text text = {.len = 0};
     bool is_there = is_last_there();
     pd_text_add(&text, "%ju profile%s%s: ", (uintmax_t)count, count == 1 ? "" : "s",
-                !is_there               ? ", removed since"
-                : pd_keep_has_deleted() ? ", the oldest deleted (--keep)"
-                                        : "");
+                !is_there                                ? ", removed since"
+                : atomic_load(&pd_the_agent.has_deleted) ? ", the oldest deleted (--keep)"
+                                                         : "");
     add_files(&text, count > 1);
     add_peak(&text);
     pd_notice_send(PD_NOTICE_END, &text);
@@ -219,7 +211,7 @@ static void send_left(void *cookie)
         return;
     pd_notice_print(PD_NOTICE_ASIDE, "nothing is recorded from here on: %s becomes %s, which %s",
                     pd_program_name(), found.path, found.obstacle ? found.obstacle : d->why);
-    if (atomic_load(&files))
+    if (atomic_load(&pd_the_agent.files))
         pd_summary_end();
 }
 

@@ -62,7 +62,7 @@ static void record_child(void)
     pd_agent_set_heap(forked);
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);
-    pd_account_begin(fork_nanos);
+    pd_the_agent.begun_nanos = fork_nanos;
     pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
 }
 
