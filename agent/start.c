@@ -123,7 +123,7 @@ static void begin_tracking(void)
         give_up("there is no memory for it", "");
         return;
     }
-    pd_signals_begin((int)pd_given.signal);
+    pd_signals_begin();
     pd_summary_begin();
 }
 

@@ -74,9 +74,11 @@ typedef struct pd_self {
     volatile bool is_inside; /* the thread runs the agent's code: its allocations are not recorded,
                                 nor are those of a signal handler that interrupts it */
     volatile int ended_by; /* the signal that came while is_inside and ends the process; 0: none */
-    bool is_forking;       /* the thread is in fork and holds the tracker's locks */
-    unsigned forks;        /* ... so many times: signal handlers may fork meanwhile */
-    bool stack_is_known;   /* the two members below will not change any more */
+    bool
+        has_own_descriptors; /* a table without the program's stderr: messages go to that of the process */
+    bool is_forking;         /* the thread is in fork and holds the tracker's locks */
+    unsigned forks;          /* ... so many times: signal handlers may fork meanwhile */
+    bool stack_is_known;              /* the two members below will not change any more */
     uintptr_t stack_begin, stack_end; /* both 0: not known */
 } pd_self;                            /* all zeros: the thread has not allocated yet */
 
@@ -201,10 +203,6 @@ typedef enum pd_notice {
     PD_NOTICE_LIVE = 1u << 11,   /* the last window would not outlive the process */
     PD_NOTICE_MISSING = 1u << 12 /* samples or profiles are missing */
 } pd_notice;
-
-/* Call in a thread that has its own table of descriptors, without the program's stderr. Its
- * messages go to the stderr of the process. */
-void pd_notice_use_own_descriptors(void);
 
 /* Writes "pprofdelta: TEXT" to stderr unless there was a message of this kind. Keeps errno. */
 void pd_notice_send(pd_notice topic, const pd_fixed_text *text);

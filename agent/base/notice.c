@@ -26,13 +26,6 @@ void pd_notice_keep_path(void)
     stderr_path[len > 0 && (size_t)len < sizeof stderr_path ? len : 0] = '\0';
 }
 
-static __thread bool has_own_descriptors __attribute__((tls_model("initial-exec")));
-
-void pd_notice_use_own_descriptors(void)
-{
-    has_own_descriptors = true;
-}
-
 /* Returns a duplicate of the descriptor 2 of a process, or -1. */
 static int copy_stderr_of(pid_t pid)
 {
@@ -54,7 +47,7 @@ static int borrow_stderr(void)
 
 void pd_notice_close(int fd)
 {
-    if (has_own_descriptors || fd != STDERR_FILENO)
+    if (pd_this_thread.has_own_descriptors || fd != STDERR_FILENO)
         pd_close(fd);
 }
 
@@ -101,7 +94,7 @@ int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
 {
     if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic || was_said_before(topic))
         return -1;
-    int fd = if_stderr(has_own_descriptors ? borrow_stderr() : STDERR_FILENO);
+    int fd = if_stderr(pd_this_thread.has_own_descriptors ? borrow_stderr() : STDERR_FILENO);
     if (fd < 0 && (topic & (PD_NOTICE_END | PD_NOTICE_NEXT | PD_NOTICE_MISSING)))
         fd = reopen_stderr();
     if (fd < 0)

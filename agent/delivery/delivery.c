@@ -61,7 +61,7 @@ static bool to_file(delivery *d)
 static bool to_command(delivery *d)
 {
     explain(d, "was not delivered", "");
-    if (pd_hand_over(pd_given.command, d->data, d->len, (unsigned)pd_given.timeout, &d->why)) {
+    if (pd_hand_over(d->data, d->len, &d->why)) {
         d->why.len = 0;
         return true;
     }

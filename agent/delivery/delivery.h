@@ -49,10 +49,9 @@ unsigned pd_delivery_max_millis(void);
  * its environment later. */
 void pd_handover_begin(void);
 
-/* Runs the command and waits for it. Kills it after so many seconds. Returns whether it took the profile;
+/* Runs the command and waits for it. Kills it at its time limit. Returns whether it took the profile;
  * otherwise adds the reason. Only one thread may call this at a time. */
-bool pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
-                  pd_fixed_text *why);
+bool pd_hand_over(const void *data, size_t len, pd_fixed_text *why);
 
 /* ---- largest sites --------------------------------------------------------------------------
  * Reports the sites with most memory in use when an allocation failed or the threshold was

@@ -1,7 +1,7 @@
 /* Hands a profile to a command: see delivery.h. */
 #include "agent/delivery/delivery.h"
 
-#include "agent/base/launch.h"
+#include "agent/base/agent.h"
 #include "agent/base/real.h"
 
 #include <fcntl.h>
@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { STACK_LEN = 64 << 10 };
@@ -17,9 +16,7 @@ enum { STACK_LEN = 64 << 10 };
 /* Parameters and results of the helper and of the command's process, in memory that all three
  * share. */
 typedef struct errand {
-    const char *command;
     int input, nowhere;
-    unsigned seconds;
     int error;    /* errno if the command could not be started */
     int status;   /* as waitpid returns it */
     bool is_late; /* the command was killed */
@@ -74,7 +71,7 @@ static int become_command(void *cookie)
         if (syscall(SYS_close_range, above, ~0U, 0) != 0)
             for (int fd = above; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
                 close(fd);
-        char *const arguments[] = {(char *)"sh", (char *)"-c", (char *)e->command, NULL};
+        char *const arguments[] = {(char *)"sh", (char *)"-c", (char *)pd_given.command, NULL};
         execve("/bin/sh", arguments, environment);
     }
     e->error = errno ? errno : EIO;
@@ -88,7 +85,7 @@ static void await(errand *e, pid_t pid)
     const struct timespec pause = {.tv_nsec = STEP_NANOS};
     pid_t got;
     for (uint64_t steps = 0; (got = waitpid(pid, &e->status, WNOHANG)) == 0; steps++) {
-        if (steps >= (uint64_t)e->seconds * STEPS_PER_SECOND) {
+        if (steps >= pd_given.timeout * STEPS_PER_SECOND) {
             e->is_late = true;
             kill(-pid, SIGKILL);
             kill(pid, SIGKILL);
@@ -139,7 +136,7 @@ static bool run(errand *e, pd_fixed_text *why)
     if (e->error)
         pd_text_add(why, "the command could not be started: %s", pd_words_of_error(e->error));
     else if (e->is_late)
-        pd_text_add(why, "the command took longer than %u s", e->seconds);
+        pd_text_add(why, "the command took longer than %ju s", (uintmax_t)pd_given.timeout);
     else if (status)
         pd_text_add(why, "the command exited with status %d", status);
     return !e->error && !e->is_late && !status;
@@ -157,16 +154,13 @@ static int as_input(const void *data, size_t len)
     return -1;
 }
 
-bool pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
-                  pd_fixed_text *why)
+bool pd_hand_over(const void *data, size_t len, pd_fixed_text *why)
 {
     /* Static, since the kernel may have no more memory for this process. */
     static _Alignas(16) char stacks[2][STACK_LEN];
     static errand memory;
     errand *e = &memory;
-    *e = (errand){.command = command,
-                  .seconds = seconds,
-                  .error = ECHILD, /* unless the helper says more: it was killed */
+    *e = (errand){.error = ECHILD, /* unless the helper says more: it was killed */
                   .command_stack = stacks[0] + STACK_LEN,
                   .helper_stack = stacks[1] + STACK_LEN};
     sigemptyset(&e->none);

@@ -37,5 +37,5 @@ void pd_agent_confine_failed(void)
     PD_KEEP_ERRNO;
     atomic_store(&pd_is_confined, false);
     if (pd_agent_is_recording())
-        pd_signals_begin((int)pd_given.signal);
+        pd_signals_begin();
 }

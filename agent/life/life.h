@@ -64,8 +64,8 @@ void pd_agent_confine_failed(void);
  * continues first (pd_self_leave). A second signal ends the process at once if it comes a second
  * or more after the first, since the first may wait for a command that takes the profile. */
 
-/* Installs the handlers. ask: the signal that asks for a profile, or 0. */
-void pd_signals_begin(int ask);
+/* Installs the handlers, and one for the signal that asks for a profile. */
+void pd_signals_begin(void);
 
 /* Restores the default actions where the handlers stand for them. */
 void pd_signals_end(void);

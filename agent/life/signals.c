@@ -9,7 +9,6 @@
 static const int handled[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGUSR1,   SIGUSR2, SIGPIPE,
                               SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF};
 
-static int ask_number;                   /* 0: none */
 static atomic_bool is_begun;             /* the handlers stand for the default actions */
 static PD_OF_PROCESS _Atomic int ending; /* the signal that is ending the process; 0: none */
 static _Atomic uint64_t since;           /* when it came */
@@ -61,7 +60,7 @@ static pd_signal_handler *replacement_of(int number)
 {
     if (!atomic_load(&is_begun) || atomic_load(&pd_is_confined) || atomic_load(&ending))
         return NULL;
-    if (ask_number && number == ask_number)
+    if (number == (int)pd_given.signal)
         return on_ask;
     for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
         if (handled[i] == number)
@@ -84,11 +83,10 @@ static void replace_default(int number)
     pd_next()->sigaction(number, &now, NULL);
 }
 
-void pd_signals_begin(int ask)
+void pd_signals_begin(void)
 {
     if (getpid() == 1)
         return;
-    ask_number = ask;
     atomic_store(&is_begun, true);
     for (int number = 1; number < NSIG; number++)
         replace_default(number);

@@ -101,11 +101,11 @@ static _Noreturn void end_thread(int status)
 }
 
 /* Ends the process as it would end without the agent's thread, which is the last one. */
-static _Noreturn void end_process(bool has_table, int exit_code)
+static _Noreturn void end_process(int exit_code)
 {
     pd_await_set(&state, STOPPED);
     pd_this_thread.is_inside = false;
-    if (atomic_load(&has_no_main) && !has_table) {
+    if (atomic_load(&has_no_main) && !pd_this_thread.has_own_descriptors) {
         pprofdelta_sampler_init(&pd_this_thread.sampler, pd_given.rate, 0);
         pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
         exit(0);
@@ -127,14 +127,14 @@ static uint64_t next_pause(bool has_main, uint64_t pause)
 
 /* Returns whether the main thread is there. Ends the process if no other thread is left. A thread that outlived the main
  * thread has ended with status 0, which Linux 5.17 and later use as the status of the process. */
-static bool check_company(bool had_main, bool has_table)
+static bool check_company(bool had_main)
 {
     enum { MAIN_AND_AGENT = 2 };
     pd_stat status;
     if (!has_main_ended(&status))
         return true;
     if (count_threads() == MAIN_AND_AGENT)
-        end_process(has_table, had_main ? status.exit_code : 0);
+        end_process(had_main ? status.exit_code : 0);
     return false;
 }
 
@@ -164,7 +164,7 @@ static bool is_pressed(void)
 }
 
 /* Works until a request to end, and returns that. */
-static unsigned work(bool has_table)
+static unsigned work(void)
 {
     const uint64_t interval = pd_given.interval_nanos;
     uint64_t pause = atomic_load(&has_no_main) ? PD_NANOS_PER_SECOND / 1000 : PD_NANOS_PER_SECOND;
@@ -175,7 +175,7 @@ static unsigned work(bool has_table)
         if (requested & PD_REQUEST_TOP) /* also of a program that ends at once */
             pd_largest_sites_threshold();
         if (requested & (PD_REQUEST_STOP | PD_REQUEST_RETIRE)) {
-            check_company(has_main, has_table);
+            check_company(has_main);
             return requested;
         }
         if (requested & PD_REQUEST_GROWN)
@@ -196,7 +196,7 @@ static unsigned work(bool has_table)
             was_pressed = true;
             export_if_free(PD_DELIVER_ON_TIME);
         }
-        has_main = check_company(has_main, has_table);
+        has_main = check_company(has_main);
         pause = next_pause(has_main, pause);
         next_check = clock_now() + pause;
     }
@@ -223,13 +223,11 @@ static void *run(void *unused)
     prctl(PR_SET_NAME, "pprofdelta", 0, 0, 0);
     if (!begin_work())
         return unused;
-    bool has_table = !atomic_load(&has_no_main) && pd_spool_own_table();
-    if (has_table)
-        pd_notice_use_own_descriptors();
+    pd_this_thread.has_own_descriptors = !atomic_load(&has_no_main) && pd_spool_own_table();
     pd_await_set(&is_coming, 0);
     pd_loader_try();
     prepare_for_death();
-    unsigned requested = work(has_table);
+    unsigned requested = work();
     pd_await_set(&state, STOPPED);
     if (requested & PD_REQUEST_STOP)
         end_thread(0);
