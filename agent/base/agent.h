@@ -205,7 +205,6 @@ typedef enum pd_notice {
 } pd_notice;
 
 /* Writes "pprofdelta: TEXT" to stderr unless there was a message of this kind. Keeps errno. */
-void pd_notice_send(pd_notice topic, const pd_fixed_text *text);
 __attribute__((format(printf, 2, 3))) void pd_notice_print(pd_notice topic, const char *format,
                                                            ...);
 

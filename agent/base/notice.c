@@ -109,18 +109,13 @@ int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
     return fd;
 }
 
-void pd_notice_send(pd_notice topic, const pd_fixed_text *text)
-{
-    PD_KEEP_ERRNO;
-    pd_notice_close(pd_notice_open(topic, text));
-}
-
 void pd_notice_print(pd_notice topic, const char *format, ...)
 {
+    PD_KEEP_ERRNO;
     pd_fixed_text text = {.len = 0};
     va_list list;
     va_start(list, format);
     pd_text_add_list(&text, format, list);
     va_end(list);
-    pd_notice_send(topic, &text);
+    pd_notice_close(pd_notice_open(topic, &text));
 }

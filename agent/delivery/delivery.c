@@ -136,7 +136,7 @@ static void send_window(pprofdelta_heap *heap, pd_occasion why)
     }
     pd_account_done();
     if (d.why.len)
-        pd_notice_send(is_last ? PD_NOTICE_LAST : PD_NOTICE_OUTPUT, &d.why);
+        pd_notice_print(is_last ? PD_NOTICE_LAST : PD_NOTICE_OUTPUT, "%s", d.why.bytes);
 }
 
 bool pd_delivery_hold(unsigned milliseconds)

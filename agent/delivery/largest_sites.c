@@ -28,7 +28,7 @@ static void report(pd_notice topic, pd_fixed_text *text)
     int error = pd_spool_write(".top.txt", write_sites, heap, &number, &where);
     pd_text_add(text, "; the largest sites %s %s", error ? "could not be written:" : "are in",
                 error ? pd_words_of_error(error) : where.bytes);
-    pd_notice_send(topic, text);
+    pd_notice_print(topic, "%s", text->bytes);
 }
 
 void pd_largest_sites_out_of_memory(size_t size)

@@ -39,7 +39,7 @@ void pd_summary_tell(void)
                 process, pd_given.dir);
     is_told = !pd_spool_write(PD_REMAINS_LOST, write_text, &text, &number, &path);
     if (is_told)
-        pd_notice_send(PD_NOTICE_MISSING, &text);
+        pd_notice_print(PD_NOTICE_MISSING, "%s", text.bytes);
 }
 
 /* Only one process prints these messages, however many are recorded. */
@@ -170,7 +170,7 @@ static void send_next(bool is_one)
         pd_text_add(&text, "%s", is_otlp ? "" : " | pprofdelta show -");
     }
     if (text.len < sizeof text.bytes - 1) /* a command that was cut off is none */
-        pd_notice_send(PD_NOTICE_NEXT, &text);
+        pd_notice_print(PD_NOTICE_NEXT, "%s", text.bytes);
 }
 
 /* With a command that takes the profiles, the files are only those that it did not take, which
@@ -193,7 +193,7 @@ void pd_summary_end(void)
                                                          : "");
     add_files(&text, count > 1);
     add_peak(&text);
-    pd_notice_send(PD_NOTICE_END, &text);
+    pd_notice_print(PD_NOTICE_END, "%s", text.bytes);
     if (is_there)
         send_next(count == 1);
 }
