@@ -98,7 +98,6 @@ static void begin_tracking(void)
     pd_reserve_begin();
     if (pd_given.live)
         pd_region_begin();
-    pd_live_prepare();
     pd_function_names_begin();
     set_compressor_memory();
     if (make_tracker(&heap, &err) != PPROFDELTA_OK) {

@@ -82,12 +82,13 @@ enum { ATTRIBUTES_MAX = 256 };
 /* Into static memory, since the program may change its environment. */
 static bool read_resource(pd_settings *settings, const char *text)
 {
-    static char kept[PD_RESOURCE_MAX];
+    static char kept[PD_RESOURCE_MAX], whole[PD_RESOURCE_MAX];
     static pprofdelta_attribute attributes[ATTRIBUTES_MAX];
     size_t size = strlen(text) + 1, count = 0;
     if (size > sizeof kept)
         return false;
     memcpy(kept, text, size);
+    settings->resource_text = memcpy(whole, text, size);
     for (char *at = kept, *next; *at; at = next) {
         next = at + strcspn(at, ",");
         if (*next)
@@ -183,7 +184,8 @@ const char *pd_settings_read(pd_settings *settings)
                               .rate = 512 << 10,
                               .signal = SIGUSR2,
                               .account = 1,
-                              .live = 1};
+                              .live = 1,
+                              .resource_text = ""};
     const char *wrong = read_numbers(settings);
     settings->timeout = pd_launch_timeout(settings->timeout, settings->interval_nanos);
     if (!wrong && settings->signal && !pd_launch_may_ask((int)settings->signal))

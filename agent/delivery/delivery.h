@@ -156,9 +156,6 @@ void pd_keep_end(void);
  * No descriptor stays open: the mapping keeps the file and its lock. The child of a fork gets a file of its own
  * when its own thread begins. Only the thread that may deliver a window (delivery.h) calls these. */
 
-/* Call once, in the constructor, when the pages of the tracker have begun. */
-void pd_live_prepare(void);
-
 /* In the agent's thread, when it begins and then every second: makes the file if there is none, and notes in
  * it that the process lives. */
 void pd_live_beat(void);

@@ -6,7 +6,6 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -62,20 +61,6 @@ static int create(void)
     return fd;
 }
 
-void pd_live_prepare(void)
-{
-    const char *resource = getenv(PD_VARIABLE_RESOURCE);
-    pd_remains_head *head = pd_region_head();
-    if (!head || !pd_given.live)
-        return;
-    head->format = (uint32_t)pd_given.format;
-    head->snapshot = (uint32_t)pd_given.snapshot;
-    head->has_account = (uint32_t)pd_given.account;
-    head->resource_len = resource ? (uint32_t)strnlen(resource, sizeof head->resource) : 0;
-    if (head->resource_len)
-        memcpy(head->resource, resource, head->resource_len);
-}
-
 static void beat(pd_remains_head *head)
 {
     pd_remains_beat_now(head, pd_now(), atomic_load(&pd_the_agent.next_number));
@@ -100,6 +85,11 @@ static void describe_process(pd_remains_process *process)
 static void name_process(pd_remains_head *head)
 {
     head->magic = PD_REMAINS_EARLY;
+    head->format = (uint32_t)pd_given.format;
+    head->snapshot = (uint32_t)pd_given.snapshot;
+    head->has_account = (uint32_t)pd_given.account;
+    head->resource_len = (uint32_t)strlen(pd_given.resource_text);
+    memcpy(head->resource, pd_given.resource_text, head->resource_len);
     head->root = (uintptr_t)pd_agent_heap();
     head->dev = file_status.st_dev;
     head->ino = file_status.st_ino;
