@@ -1,5 +1,5 @@
-/* The state of the agent, which is loaded into a program and records its heap; what it keeps for each thread, and how it
- * works in a thread of the program. README.md has the map.
+/* The state of the agent, which is loaded into a program and records its heap; what it keeps for each
+ * thread, how it works in a thread of the program, and its messages. README.md has the map.
  *
  * A process has one agent. malloc has no parameter for the state, so the state is global; the
  * library itself has no global state. */
@@ -106,8 +106,8 @@ static inline void pd_self_leave(void)
         pd_self_end();
 }
 
-/* Does the agent's work in a thread of the program: on a stack with room (pd_own_stack_call), quietly, and marked. Returns
- * false, and does nothing, if the thread is marked already. Keeps errno. */
+/* Does the agent's work in a thread of the program: on a stack with room (pd_own_stack_call), quietly, and
+ * marked. Returns false, and does nothing, if the thread is marked already. Keeps errno. */
 bool pd_work(void (*function)(void *cookie), void *cookie);
 
 /* ---- quiet -----------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 /* Delivers a profile of one window: takes it from the tracker and writes it to a file or hands it
- * to the command. Only one thread delivers at a time. And what is said: reports of the largest sites, and messages at the
- * start and at the end. */
+ * to the command. Only one thread delivers at a time. And what is said: reports of the largest sites,
+ * and messages at the start and at the end. */
 #ifndef PD_AGENT_DELIVERY_H
 #define PD_AGENT_DELIVERY_H
 

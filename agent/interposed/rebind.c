@@ -189,9 +189,9 @@ static uintptr_t *slot_of(const object *o, const relocation *row, const char **n
     return (uintptr_t *)(o->base + row->r_offset); // NOLINT(performance-no-int-to-ptr)
 }
 
-/* Puts a function in the slots of an object where the loader has put another one under its name: the agent's in those of
- * other objects, its own in those of the library. A slot that the loader has not filled yet points into the object itself,
- * and the loader will fill it with the agent's function. */
+/* Puts a function in the slots of an object where the loader has put another one under its name: the
+ * agent's in those of other objects, its own in those of the library. A slot that the loader has not filled
+ * yet points into the object itself, and the loader will fill it with the agent's function. */
 static void rebind_slots(work *w, const object *o, const relocations *r)
 {
     const bool is_library = o->range.begin == w->library.range.begin;

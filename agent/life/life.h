@@ -122,8 +122,8 @@ void pd_worker_ask(pd_request request);
 bool pd_worker_stop(unsigned milliseconds);
 
 /* Ends the thread, if there is one, and waits as above until it has left the process. The next
- * sample or pd_worker_start starts another one; the latter waits until that has its table of descriptors, for a second at
- * most: the program may close all descriptors next. Returns whether there is no thread now. */
+ * sample or pd_worker_start starts another one; the latter waits until that has its table of descriptors,
+ * for a second at most: the program may close all descriptors next. Returns whether there is no thread now. */
 bool pd_worker_retire(unsigned milliseconds);
 bool pd_worker_is_running(void);
 void pd_worker_start(void);

@@ -125,8 +125,9 @@ static uint64_t next_pause(bool has_main, uint64_t pause)
     return pause * 2 < longest ? pause * 2 : longest;
 }
 
-/* Returns whether the main thread is there. Ends the process if no other thread is left. A thread that outlived the main
- * thread has ended with status 0, which Linux 5.17 and later use as the status of the process. */
+/* Returns whether the main thread is there. Ends the process if no other thread is left. A thread that
+ * outlived the main thread has ended with status 0, which Linux 5.17 and later use as the status of the
+ * process. */
 static bool check_company(bool had_main)
 {
     enum { MAIN_AND_AGENT = 2 };
