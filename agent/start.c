@@ -108,6 +108,7 @@ static void begin_tracking(void)
 {
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
+    pd_code_begin((uintptr_t)pd_real.malloc); /* first: what the agent maps is known as its own */
     pd_reserve_begin();
     if (pd_the_agent.settings.live)
         pd_region_begin();
@@ -120,7 +121,6 @@ static void begin_tracking(void)
     }
     pd_spool_begin();
     pd_account_begin(pd_now());
-    pd_code_begin((uintptr_t)pd_real.malloc);
     pd_counters_begin();
     pd_own_stack_begin();
     if (pd_the_agent.settings.command)

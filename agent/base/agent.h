@@ -18,6 +18,7 @@ typedef struct pd_agent {
     _Atomic uint64_t next_number; /* the sequence number of the next file */
     void (*end)(void);            /* delivers the last window before the process ends: life/end.h */
     atomic_bool has_begun;        /* the constructor has run */
+    bool has_filter; /* seccomp(2): it may kill for calls that filter.c does not name */
 } pd_agent;
 
 extern pd_agent pd_the_agent;

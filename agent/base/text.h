@@ -2,6 +2,8 @@
 #ifndef PD_AGENT_TEXT_H
 #define PD_AGENT_TEXT_H
 
+#include "base/bytes.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,6 +38,11 @@ int pd_open_high(int fd);
 
 /* Reads the beginning of a short file, and ends it with a NUL. Returns false if there is nothing. */
 bool pd_read_text(const char *path, char *text, size_t size);
+
+/* Reads the lines from the descriptor, -1 if errno says why there is none, and closes it. bytes: room for the longest line. Returns 0
+ * or an errno value, ENOENT for an empty file. */
+int pd_read_lines(int fd, char *bytes, size_t size, void (*take)(void *cookie, pd_bytes line),
+                  void *cookie);
 
 /* Returns the decimal number at the beginning of the text; 0 if there is none. */
 uint64_t pd_number_at(const char *text);

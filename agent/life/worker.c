@@ -7,6 +7,7 @@
 #include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/region.h"
+#include "agent/base/reserve.h"
 #include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
 #include "agent/delivery/largest_sites.h"
@@ -281,17 +282,19 @@ static void *run(void *unused)
     return unused;
 }
 
-/* The thread has a stack of the default size if it may have to run the program's exit handlers. */
+/* The thread has a stack of the default size if it may have to run the program's exit handlers. Otherwise its stack
+ * is memory of the agent, which mlockall does not lock. */
 static int create(void)
 {
     enum { STACK_LEN = 256 << 10 };
+    static void *stack;
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error)
         return error;
     pthread_sigmask(SIG_SETMASK, &all_signals, &signals_before);
-    if (!atomic_load(&has_no_main))
-        pthread_attr_setstacksize(&attributes, STACK_LEN);
+    if (!atomic_load(&has_no_main) && (stack || (stack = pd_reserve_map(STACK_LEN))))
+        pthread_attr_setstack(&attributes, stack, STACK_LEN);
     error = pthread_create(&thread, &attributes, run, NULL);
     if (error == EINVAL) /* the program's thread-local storage needs a larger stack */
         error = pthread_create(&thread, NULL, run, NULL);
