@@ -196,7 +196,8 @@ static int share(region *r, int fd)
     if (!there)
         return errno;
     pd_region_head()->areas[r - regions].base = (uintptr_t)r->area.base;
-    madvise(there, len, MADV_RANDOM); /* a disk's file would be read ahead, all zeros, at each page fault */
+    madvise(there, len,
+            MADV_RANDOM); /* a disk's file would be read ahead, all zeros, at each page fault */
     copy_pages(there, r);
     if (put_in_place(there, len, r->area.base)) {
         madvise(r->area.base, len, MADV_DONTFORK);
