@@ -95,6 +95,7 @@ static void begin_tracking(void)
 {
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
+    pd_code_begin((uintptr_t)pd_real.malloc); /* first: what the agent maps is known as its own */
     pd_reserve_begin();
     if (pd_given.live)
         pd_region_begin();
@@ -107,7 +108,6 @@ static void begin_tracking(void)
     pd_spool_begin();
     pd_the_agent.begun_nanos = pd_now();
     pd_loader_try();
-    pd_code_begin((uintptr_t)pd_real.malloc);
     pd_counters_begin();
     pd_own_stack_begin();
     if (pd_given.command)

@@ -120,7 +120,7 @@ typedef struct owner {
 static owner owner_of_slot(uint32_t slot)
 {
     pd_slot_stack s = pd_mappings_stack(slot);
-    if (slot == PD_SLOT_AGENT || (s.depth && pd_code_is_own((uintptr_t)s.stack[0])))
+    if (slot == PD_SLOT_AGENT)
         return (owner){PART_AGENT, 0};
     if (slot == PD_SLOT_ALLOCATOR || (s.depth && pd_code_is_of_allocator((uintptr_t)s.stack[0])))
         return (owner){PART_LIVE, 0};

@@ -88,6 +88,9 @@ uint32_t pd_mappings_take(uintptr_t begin, size_t len);
 /* Returns a number that is another one whenever a range was added or removed since. */
 uint64_t pd_mappings_changes(void);
 
+/* Returns the first range that ends after the address, or one of zeros. */
+pd_range pd_mappings_next(uintptr_t address);
+
 /* Copies the ranges to out[PD_RANGES_MAX] and returns how many there are. *lost: the number of
  * ranges for which there was no room. Slots stay valid until pd_mappings_unpin. Only one thread may
  * do this at a time. */
@@ -133,7 +136,7 @@ typedef struct pd_smaps_text {
 } pd_smaps_text;
 
 /* Takes one line without its end. */
-void pd_smaps_line(pd_smaps_text *text, pd_bytes line);
+void pd_smaps_line(void *text, pd_bytes line);
 
 /* Gives the last area. */
 void pd_smaps_end(pd_smaps_text *text);

@@ -62,8 +62,9 @@ static void begin_area(pd_smaps_text *text, const pd_maps_line *map)
     text->has_area = text->area.begin < text->area.end;
 }
 
-void pd_smaps_line(pd_smaps_text *text, pd_bytes line)
+void pd_smaps_line(void *smaps, pd_bytes line)
 {
+    pd_smaps_text *text = smaps;
     pd_smaps_area *area = &text->area;
     pd_maps_line map;
     if (!pd_maps_parse_line(line, &map)) {
@@ -78,39 +79,15 @@ void pd_smaps_line(pd_smaps_text *text, pd_bytes line)
     area->name = (pd_bytes){(const uint8_t *)text->name, len};
 }
 
-/* Takes the complete lines, and moves the rest to the beginning. Returns the length of the rest. */
-static size_t take_lines(pd_smaps_text *text, char *bytes, size_t len)
-{
-    size_t at = 0;
-    for (const char *end; (end = memchr(bytes + at, '\n', len - at));) {
-        size_t next = (size_t)(end - bytes);
-        pd_smaps_line(text, (pd_bytes){(const uint8_t *)bytes + at, next - at});
-        at = next + 1;
-    }
-    memmove(bytes, bytes + at, len - at);
-    return len - at;
-}
-
 int pd_smaps_read(pd_smaps_taker *take, void *cookie)
 {
     static char bytes[64 << 10]; /* longer than every line */
     static pd_smaps_text text;
     int fd = pd_open_high(pd_proc_open_text("/proc/self/smaps", "/proc/thread-self/smaps"));
-    int error = fd < 0 ? errno : 0;
-    size_t len = 0;
-    bool is_any = false;
     text = (pd_smaps_text){.take = take, .cookie = cookie};
-    for (ssize_t got = 1; !error && got;) {
-        got = read(fd, bytes + len, sizeof bytes - len);
-        if (got < 0)
-            error = errno == EINTR ? 0 : errno;
-        is_any |= got > 0;
-        len = got > 0 ? take_lines(&text, bytes, len + (size_t)got) : len;
-    }
-    if (fd >= 0)
-        close(fd);
+    int error = pd_read_lines(fd, bytes, sizeof bytes, pd_smaps_line, &text);
     pd_smaps_end(&text);
-    return error ? error : is_any ? 0 : ENOENT;
+    return error;
 }
 
 /* ---- resident pages, and memory --------------------------------------------------------------- */

@@ -245,6 +245,16 @@ uint64_t pd_mappings_changes(void)
     return number;
 }
 
+pd_range pd_mappings_next(uintptr_t address)
+{
+    pd_range next = {0, 0, PD_SLOT_NONE};
+    if (!enter())
+        return next;
+    next = nodes[find(address)].range;
+    pd_lock_give(&lock);
+    return next;
+}
+
 /* A few ranges at a time. What changes meanwhile may be there or not. */
 size_t pd_mappings_pin(pd_range *out, uint64_t *lost)
 {

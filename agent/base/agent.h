@@ -24,6 +24,7 @@ typedef struct pd_agent {
     int64_t begun_nanos;          /* when the process began */
     void (*end)(void);     /* delivers the last window before the process ends: life/life.h */
     atomic_bool has_begun; /* the constructor has run */
+    bool has_filter;       /* seccomp(2): it may kill for calls that filter.c does not name */
 } pd_agent;
 
 extern pd_agent pd_the_agent;

@@ -63,7 +63,8 @@ typedef struct own_call {
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Those of the agent and of the functions that it calls, in either C library. Not here: what the program itself does
- * (exec, exit_group, brk), and calls of the processes that --to starts, which alone a filter ends. */
+ * (exec, exit_group, brk), calls that are not made where there is a filter (mlock2), and calls of the processes
+ * that --to starts, which alone a filter ends. */
 static const own_call own_calls[] = {
     {"what it does not name", NAMELESS, ANY, 0, false},
     FOUR(clock_gettime, clock_nanosleep, clone3, close),

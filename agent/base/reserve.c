@@ -2,6 +2,7 @@
 #include "agent/base/reserve.h"
 
 #include "agent/base/agent.h"
+#include "agent/base/real.h"
 #include "base/lock.h"
 
 #include <sys/mman.h>
@@ -17,11 +18,40 @@ static bool has_small_pages;
 static PD_OF_PROCESS pd_lock lock; /* of the area */
 static __thread bool may_take __attribute__((tls_model("initial-exec")));
 
+static atomic_bool is_locked; /* a new mapping is locked, and counts for RLIMIT_MEMLOCK */
+
+void pd_map_future_is_locked(void)
+{
+    atomic_store(&is_locked, true);
+}
+
+/* Unlocks the page and makes it larger: what was not locked is not locked then. */
+static void *grow(void *page, size_t len, bool is_noted)
+{
+    const pd_other_functions *next = pd_next();
+    void *ptr = munlock(page, PAGE) ? MAP_FAILED
+                : is_noted          ? mremap(page, PAGE, len, MREMAP_MAYMOVE)
+                                    : next->mremap(page, PAGE, len, MREMAP_MAYMOVE);
+    if (ptr == MAP_FAILED)
+        is_noted ? munmap(page, PAGE) : next->munmap(page, PAGE);
+    return ptr;
+}
+
+void *pd_map_unlocked(size_t len, int access, int flags, int fd, uint64_t off, bool is_noted)
+{
+    const bool must_grow = atomic_load(&is_locked) && !pd_the_agent.has_filter;
+    const size_t first = must_grow ? PAGE : len;
+    void *ptr = is_noted ? mmap(NULL, first, access, flags, fd, (pd_plain_offset)off)
+                         : pd_next()->mmap(NULL, first, access, flags, fd, (pd_plain_offset)off);
+    if (ptr != MAP_FAILED && must_grow)
+        ptr = grow(ptr, len, is_noted);
+    return ptr == MAP_FAILED ? NULL : ptr;
+}
+
 static void *map(size_t size, int flags)
 {
-    void *pages =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
+    return pd_map_unlocked(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0,
+                           true);
 }
 
 void pd_reserve_begin(void)

@@ -102,6 +102,35 @@ const char *pd_name_in(const char *path)
     return slash ? slash + 1 : path;
 }
 
+/* Takes the complete lines, and moves the rest to the beginning. Returns the length of the rest. */
+static size_t take_lines(char *bytes, size_t len, void (*take)(void *, pd_bytes), void *cookie)
+{
+    size_t at = 0;
+    for (const char *end; (end = memchr(bytes + at, '\n', len - at));) {
+        size_t next = (size_t)(end - bytes);
+        take(cookie, (pd_bytes){(const uint8_t *)bytes + at, next - at});
+        at = next + 1;
+    }
+    memmove(bytes, bytes + at, len - at);
+    return len - at;
+}
+
+int pd_read_lines(int fd, char *bytes, size_t size, void (*take)(void *, pd_bytes), void *cookie)
+{
+    int error = fd < 0 ? errno : 0;
+    size_t len = 0;
+    bool is_any = false;
+    for (ssize_t got = 1; !error && got;) {
+        got = read(fd, bytes + len, size - len);
+        if (got < 0)
+            error = errno == EINTR ? 0 : errno;
+        is_any |= got > 0;
+        len = got > 0 ? take_lines(bytes, len + (size_t)got, take, cookie) : len;
+    }
+    pd_close(fd);
+    return error ? error : is_any ? 0 : ENOENT;
+}
+
 /* strtoull would have another name on each C library. */
 uint64_t pd_number_at(const char *text)
 {

@@ -2,6 +2,8 @@
 #ifndef PD_AGENT_TEXT_H
 #define PD_AGENT_TEXT_H
 
+#include "base/bytes.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -59,6 +61,11 @@ bool pd_read_text(const char *path, char *text, size_t size);
 
 /* Returns the last part of a path. */
 const char *pd_name_in(const char *path);
+
+/* Gives each line of the descriptor without its end, and closes it. -1: errno says why there is none. bytes: room
+ * for the longest line. Returns 0 or an errno value, ENOENT for an empty file. */
+int pd_read_lines(int fd, char *bytes, size_t size, void (*take)(void *cookie, pd_bytes line),
+                  void *cookie);
 
 /* Returns the decimal number at the beginning of the text; 0 if there is none. */
 uint64_t pd_number_at(const char *text);

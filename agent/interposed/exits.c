@@ -14,11 +14,10 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static bool has_filter; /* it may kill for the calls that another user needs */
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
@@ -224,8 +223,8 @@ ALONE(chroot, (const char *path), pd_agent_before_move(0), syscall(SYS_chroot, p
 /* Is it for good: is none of the three root, or -1, which leaves one as it is? */
 static bool leave_root(uid_t real, uid_t user, uid_t saved)
 {
-    return real + 1 > 1 && user + 1 > 1 && saved + 1 > 1 && !has_filter && !geteuid() &&
-           pd_agent_before_move(user);
+    return real + 1 > 1 && user + 1 > 1 && saved + 1 > 1 && !pd_the_agent.has_filter &&
+           !geteuid() && pd_agent_before_move(user);
 }
 
 ALONE(setuid, (uid_t uid), leave_root(uid, uid, uid), pd_next()->setuid(uid))
@@ -293,7 +292,7 @@ static long call_confining(long number, long a, long b, long c, long d, long e)
 {
     const char *forbidden = forbidden_by(number, a, b, c);
     bool is_confined = forbidden && pd_agent_before_confine(forbidden);
-    has_filter |= number == SYS_seccomp || a == PR_SET_SECCOMP;
+    pd_the_agent.has_filter |= number == SYS_seccomp || a == PR_SET_SECCOMP;
     long result = pd_next()->syscall(number, a, b, c, d, e, 0);
     if (is_confined && (result < 0 || (result && (b & (long)SECCOMP_FILTER_FLAG_TSYNC))))
         pd_agent_confine_failed();
@@ -309,10 +308,11 @@ long pd_raw_prctl(int option, long a, long b, long c, long d)
 }
 
 /* ---- syscall(2) ------------------------------------------------------------------------------
- * A program may end the process by it behind the C library's back (exit_group), or give it another root
- * directory. Every other call goes on to the C library's function with the arguments as they are. It is
- * the last thing that this function does, so that a compiler that optimizes jumps there: a child that
- * shares its parent's stack, or has a new one, then finds the stack as the caller left it. */
+ * A program may end the process by it behind the C library's back (exit_group), give it another root
+ * directory, or lock its memory. Every other call goes on to the C library's function with the arguments
+ * as they are. It is the last thing that this function does, so that a compiler that optimizes jumps
+ * there: a child that shares its parent's stack, or has a new one, then finds the stack as the caller left
+ * it. */
 
 pd_raw_call pd_raw_syscall __asm__("syscall") __attribute__((visibility("default")));
 
@@ -325,5 +325,7 @@ long pd_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
         pd_agent_before_move(0); /* the next sample starts the agent's thread again */
     if (number == SYS_prctl || number == SYS_seccomp)
         return call_confining(number, a, b, c, d, e);
+    if (number == SYS_mlockall)
+        return mlockall((int)a);
     return call(number, a, b, c, d, e, f);
 }

@@ -20,18 +20,19 @@
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-/* Before any constructor has run, too, since an allocator maps memory then. */
-static bool are_followed(void)
+/* Before any constructor has run, too, since an allocator maps memory then. What the agent maps is always followed,
+ * for mlockall (interpose_lock.c). */
+static bool is_followed(const pd_caller *caller)
 {
     return !atomic_load_explicit(&pd_the_agent.has_begun, memory_order_acquire) ||
-           (pd_given.account && pd_agent_heap());
+           (pd_given.account && pd_agent_heap()) || pd_code_is_own(caller->pc);
 }
 
 /* Returns whether the call is followed. If so, call leave. The agent's own calls come while the
  * thread runs the agent's code. It does not hold the lock of the table then. */
 static bool enter(const pd_caller *caller, bool *is_nested)
 {
-    if (!are_followed())
+    if (!is_followed(caller))
         return false;
     *is_nested = !pd_self_enter();
     return !*is_nested || pd_code_is_own(caller->pc);

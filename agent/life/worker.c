@@ -4,6 +4,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
 #include "agent/base/region.h"
+#include "agent/base/reserve.h"
 #include "agent/delivery/delivery.h"
 #include "process/maps.h"
 
@@ -235,10 +236,12 @@ static void *run(void *unused)
     return unused;
 }
 
-/* The thread has a stack of the default size if it may have to run the program's exit handlers. */
+/* The thread has a stack of the default size if it may have to run the program's exit handlers. Otherwise its stack
+ * is memory of the agent, which mlockall does not lock. */
 static int create(void)
 {
     enum { STACK_LEN = 256 << 10 };
+    static void *stack;
     sigset_t all;
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
@@ -246,8 +249,8 @@ static int create(void)
         return error;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &signals_before);
-    if (!atomic_load(&has_no_main))
-        pthread_attr_setstacksize(&attributes, STACK_LEN);
+    if (!atomic_load(&has_no_main) && (stack || (stack = pd_reserve_map(STACK_LEN))))
+        pthread_attr_setstack(&attributes, stack, STACK_LEN);
     error = pthread_create(&thread, &attributes, run, NULL);
     if (error == EINVAL) /* the program's thread-local storage needs a larger stack */
         error = pthread_create(&thread, NULL, run, NULL);
