@@ -34,6 +34,7 @@ static void notify_lost(void)
 static void deliver_last(void *unused)
 {
     (void)unused;
+    pd_worker_report();
     if (!pd_delivery_send(PD_DELIVER_LAST)) {
         notify_lost();
         return;

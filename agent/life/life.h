@@ -117,6 +117,9 @@ void pd_worker_sampled(uint64_t n);
 /* Sends a request. Safe in signal handlers. */
 void pd_worker_ask(pd_request request);
 
+/* Reports the largest sites if that was requested and the thread has not done it. */
+void pd_worker_report(void);
+
 /* Before the process ends: ends the thread for good and waits for it, for so many milliseconds at
  * most. Returns whether the thread cannot write any more. */
 bool pd_worker_stop(unsigned milliseconds);

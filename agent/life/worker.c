@@ -40,16 +40,17 @@ void pd_worker_ask(pd_request request)
     pd_await_wake(&requests);
 }
 
-/* Waits for requests. Returns them, or 0 at the deadline. */
-static unsigned await_request(uint64_t deadline)
+void pd_worker_report(void)
 {
-    for (;;) {
-        unsigned requested = atomic_exchange(&requests, 0);
-        uint64_t now = clock_now();
-        if (requested || now >= deadline)
-            return requested;
+    if (atomic_fetch_and(&requests, ~(unsigned)PD_REQUEST_TOP) & PD_REQUEST_TOP)
+        pd_largest_sites_threshold();
+}
+
+/* Waits until there is a request, or the deadline. Whoever ends the process meanwhile finds it as well. */
+static void await_request(uint64_t deadline)
+{
+    for (uint64_t now; !atomic_load(&requests) && (now = clock_now()) < deadline;)
         pd_await_futex(&requests, 0, deadline - now);
-    }
 }
 
 static void export_if_free(pd_occasion why)
@@ -173,9 +174,9 @@ static unsigned work(void)
     uint64_t deadline = clock_now() + interval, next_check = clock_now() + pause;
     bool has_main = true, was_pressed = false; /* the latter: since the last window on time */
     for (;;) {
-        unsigned requested = await_request(deadline < next_check ? deadline : next_check);
-        if (requested & PD_REQUEST_TOP) /* also of a program that ends at once */
-            pd_largest_sites_threshold();
+        await_request(deadline < next_check ? deadline : next_check);
+        pd_worker_report();
+        unsigned requested = atomic_fetch_and(&requests, PD_REQUEST_TOP);
         if (requested & (PD_REQUEST_STOP | PD_REQUEST_RETIRE)) {
             check_company(has_main);
             return requested;
@@ -209,7 +210,7 @@ static bool begin_work(void)
 {
     const uint64_t delay = PD_NANOS_PER_SECOND / 10;
     int waiting = WAITING;
-    atomic_fetch_or(&requests, await_request(clock_now() + delay));
+    await_request(clock_now() + delay);
     pd_loader_expect(true);
     if (atomic_compare_exchange_strong(&state, &waiting, RUNNING))
         return true;
@@ -358,7 +359,7 @@ bool pd_worker_retire(unsigned milliseconds)
     }
     pthread_join(thread, NULL);
     await_release(atomic_load(&thread_tid));
-    atomic_store(&requests, 0);
+    atomic_fetch_and(&requests, PD_REQUEST_TOP);
     atomic_store(&state, NONE);
     return true;
 }
