@@ -1,28 +1,16 @@
 /* The start of the agent in a process. The constructor runs before main; the functions of the program that
  * come earlier (malloc, mmap, exec) work before it and are not recorded. */
 #include "agent/account/account.h"
-#include "agent/account/areas.h"
-#include "agent/account/mappings.h"
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
 #include "agent/base/inherit.h"
-#include "agent/base/launch.h"
-#include "agent/base/notice.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/region.h"
 #include "agent/base/reserve.h"
-#include "agent/base/self.h"
-#include "agent/delivery/handover.h"
-#include "agent/delivery/live.h"
-#include "agent/delivery/spool.h"
-#include "agent/delivery/summary.h"
-#include "agent/interposed/interpose_extra.h"
-#include "agent/life/end.h"
-#include "agent/life/forked.h"
-#include "agent/life/signals.h"
-#include "agent/life/worker.h"
-#include "agent/stacks/function_names.h"
+#include "agent/delivery/delivery.h"
+#include "agent/interposed/rebind.h"
+#include "agent/life/life.h"
+#include "agent/stacks/stacks.h"
 
 #include <libdeflate.h>
 #include <stdlib.h>
@@ -84,19 +72,18 @@ static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *
 {
     static const pprofdelta_heap_pages pages = {pd_region_map, pd_region_unmap, NULL};
     static const pprofdelta_heap_pages work = {map_work, unmap_work, NULL};
-    const pd_settings *settings = &pd_the_agent.settings;
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
-    options.period = settings->rate;
-    options.format = settings->format;
-    options.resource = settings->resource;
-    options.resource_len = settings->resource_len;
+    options.period = pd_given.rate;
+    options.format = pd_given.format;
+    options.resource = pd_given.resource;
+    options.resource_len = pd_given.resource_len;
     options.started_nanos = pd_now();
     options.filter = &pd_filter;
     options.pages = &pages;
     options.work = &work;
     options.flags = PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES;
     options.symbolize = pd_function_names_find;
-    if (settings->account) {
+    if (pd_given.account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
         options.second_gauge = PD_ACCOUNT_MAPPED;
@@ -108,10 +95,10 @@ static void begin_tracking(void)
 {
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
+    pd_code_begin((uintptr_t)pd_real.malloc); /* first: what the agent maps is known as its own */
     pd_reserve_begin();
-    if (pd_the_agent.settings.live)
+    if (pd_given.live)
         pd_region_begin();
-    pd_live_prepare();
     pd_function_names_begin();
     set_compressor_memory();
     if (make_tracker(&heap, &err) != PPROFDELTA_OK) {
@@ -119,11 +106,11 @@ static void begin_tracking(void)
         return;
     }
     pd_spool_begin();
-    pd_account_begin(pd_now());
-    pd_code_begin((uintptr_t)pd_real.malloc);
+    pd_the_agent.begun_nanos = pd_now();
+    pd_loader_try();
     pd_counters_begin();
     pd_own_stack_begin();
-    if (pd_the_agent.settings.command)
+    if (pd_given.command)
         pd_handover_begin();
     pd_the_agent.end = pd_agent_end;
     atomic_store(&pd_the_agent.next_number, 1);
@@ -135,18 +122,18 @@ static void begin_tracking(void)
         give_up("there is no memory for it", "");
         return;
     }
-    pd_signals_begin((int)pd_the_agent.settings.signal);
+    pd_signals_begin();
     pd_summary_begin();
 }
 
 __attribute__((constructor)) static void begin(void)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     pd_real_find();
     pd_inherit_begin();
     pd_notice_begin();
     pd_program_begin();
-    const char *wrong = pd_settings_read(&pd_the_agent.settings);
+    const char *wrong = pd_settings_read(&pd_given);
     if (getauxval(AT_SECURE))
         give_up("it runs with other rights than its user (setuid, setgid or capabilities)", "");
     else if (wrong)
@@ -156,7 +143,6 @@ __attribute__((constructor)) static void begin(void)
     else
         begin_tracking();
     atomic_store_explicit(&pd_the_agent.has_begun, true, memory_order_release);
-    errno = kept;
 }
 
 __attribute__((destructor)) static void end(void)

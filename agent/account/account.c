@@ -6,16 +6,11 @@
  * allocated here. */
 #include "agent/account/account.h"
 
-#include "agent/account/areas.h"
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
 #include "agent/base/code.h"
 #include "agent/base/region.h"
-#include "agent/base/text.h"
-#include "agent/account/mappings.h"
-#include "agent/stacks/unloaded.h"
+#include "agent/stacks/stacks.h"
 
-#include <time.h>
 #include <unistd.h>
 
 /* ---- the parts ------------------------------------------------------------------------------- */
@@ -80,16 +75,10 @@ static const char *keep_name(pd_bytes name)
     return kept;
 }
 
-static bool has_name(const named *n, part p, pd_bytes name)
-{
-    return n->part == p && strncmp(n->frames[1].name, (const char *)name.ptr, name.len) == 0 &&
-           !n->frames[1].name[name.len];
-}
-
 static named *find_named(part p, pd_bytes name)
 {
     for (size_t i = a.names_len; i-- > 0;) /* the areas of a file follow each other */
-        if (has_name(&a.names[i], p, name))
+        if (a.names[i].part == p && pd_bytes_are(name, a.names[i].frames[1].name))
             return &a.names[i];
     return NULL;
 }
@@ -98,14 +87,13 @@ static named *find_named(part p, pd_bytes name)
 static void add_named(part p, pd_bytes name, uint64_t bytes, uint64_t mapped)
 {
     static const char more[] = "(more)";
-    const pd_bytes no_room = {(const uint8_t *)more, sizeof more - 1};
     if (!bytes)
         return;
     named *n = find_named(p, name);
     const char *kept = NULL;
     if (!n && a.names_len < NAMES_MAX - PARTS)
         kept = keep_name(name);
-    if (!n && !kept && !(n = find_named(p, no_room)))
+    if (!n && !kept && !(n = find_named(p, pd_bytes_of(more))))
         kept = more;
     if (kept) {
         n = &a.names[a.names_len++];
@@ -117,7 +105,7 @@ static void add_named(part p, pd_bytes name, uint64_t bytes, uint64_t mapped)
 
 static void add_text(part p, const char *name, uint64_t bytes, uint64_t mapped)
 {
-    add_named(p, (pd_bytes){(const uint8_t *)name, strlen(name)}, bytes, mapped);
+    add_named(p, pd_bytes_of(name), bytes, mapped);
 }
 
 /* ---- owners ---------------------------------------------------------------------------------- */
@@ -132,7 +120,7 @@ typedef struct owner {
 static owner owner_of_slot(uint32_t slot)
 {
     pd_slot_stack s = pd_mappings_stack(slot);
-    if (slot == PD_SLOT_AGENT || (s.depth && pd_code_is_own((uintptr_t)s.stack[0])))
+    if (slot == PD_SLOT_AGENT)
         return (owner){PART_AGENT, 0};
     if (slot == PD_SLOT_ALLOCATOR || (s.depth && pd_code_is_of_allocator((uintptr_t)s.stack[0])))
         return (owner){PART_LIVE, 0};
@@ -140,12 +128,8 @@ static owner owner_of_slot(uint32_t slot)
 }
 
 /* The zero-initialised data of loaded files: anonymous memory behind their last page. */
-typedef struct data_end {
-    uintptr_t begin, end;
-} data_end;
-
 enum { OBJECTS_MAX = 1024 };
-static data_end data_ends[OBJECTS_MAX];
+static pd_object_range data_ends[OBJECTS_MAX];
 static size_t data_ends_len;
 
 static int note_data(struct dl_phdr_info *info, size_t size, void *cookie)
@@ -157,7 +141,7 @@ static int note_data(struct dl_phdr_info *info, size_t size, void *cookie)
         uintptr_t begin = (start + info->dlpi_phdr[i].p_filesz + mask) & ~mask;
         uintptr_t end = (start + info->dlpi_phdr[i].p_memsz + mask) & ~mask;
         if (info->dlpi_phdr[i].p_type == PT_LOAD && begin < end && data_ends_len < OBJECTS_MAX)
-            data_ends[data_ends_len++] = (data_end){begin, end};
+            data_ends[data_ends_len++] = (pd_object_range){begin, end};
     }
     return cookie != NULL;
 }
@@ -166,7 +150,7 @@ static int note_data(struct dl_phdr_info *info, size_t size, void *cookie)
 static uintptr_t data_end_at(uintptr_t at)
 {
     for (size_t i = 0; i < data_ends_len; i++)
-        if (at - data_ends[i].begin < data_ends[i].end - data_ends[i].begin)
+        if (pd_object_range_has(data_ends[i], at))
             return data_ends[i].end;
     return 0;
 }
@@ -235,7 +219,7 @@ static void give_to_area(const dividing *d, uint64_t bytes, uint64_t mapped)
     } else if (area->inode || area->name.ptr[0] == '/') {
         add_named(PART_FILE_DIRTY, area->name, dirty, mapped);
         add_named(PART_FILE_CLEAN, area->name, bytes - dirty, mapped);
-    } else if (area->name.len == 7 && memcmp(area->name.ptr, "[stack]", 7) == 0) {
+    } else if (pd_bytes_are(area->name, "[stack]")) {
         add_text(PART_STACKS, "main thread", bytes, mapped);
     } else {
         add_named(PART_LEFT, area->name, bytes, mapped);
@@ -282,19 +266,13 @@ static void divide(const dividing *d)
     }
 }
 
-static bool is_named(const pd_smaps_area *area, const char *name)
-{
-    size_t len = strlen(name);
-    return area->name.len >= len && memcmp(area->name.ptr, name, len) == 0;
-}
-
 static void take_area(void *cookie, const pd_smaps_area *area)
 {
     static char file[4096];
     dividing *d = cookie;
     d->area = area;
-    d->is_brk = is_named(area, "[heap]");
-    d->is_anonymous = !area->name.len || d->is_brk || is_named(area, "[anon");
+    d->is_brk = pd_bytes_begin(area->name, "[heap]");
+    d->is_anonymous = !area->name.len || d->is_brk || pd_bytes_begin(area->name, "[anon");
     if (area->inode) {
         size_t len = area->name.len < sizeof file ? area->name.len : sizeof file;
         memcpy(file, area->name.ptr, len);
@@ -320,16 +298,13 @@ static void add_row(const pprofdelta_frame *frames, size_t len, pd_slot_stack st
 /* A stack through code that has been unloaded since has no names any more. */
 static void add_mapping_row(uint32_t slot)
 {
-    static const pprofdelta_frame unloaded[2] = {{.name = "[anonymous mappings]"},
-                                                 {.name = "(code that was unloaded)"}};
-    static const pprofdelta_frame unknown[2] = {{.name = "[anonymous mappings]"},
-                                                {.name = "(no room for the stack)"}};
-    const pd_slot_stack none = {.depth = 0};
     pd_slot_stack s = pd_mappings_stack(slot);
     if (!s.depth)
-        add_row(unknown, 2, none, a.by_slot[slot], a.mapped[slot]);
+        add_text(PART_ANONYMOUS, "(no room for the stack)", (uint64_t)a.by_slot[slot],
+                 (uint64_t)a.mapped[slot]);
     else if (pd_unloaded_number(s.stack, s.depth) != s.code)
-        add_row(unloaded, 2, none, a.by_slot[slot], a.mapped[slot]);
+        add_text(PART_ANONYMOUS, "(code that was unloaded)", (uint64_t)a.by_slot[slot],
+                 (uint64_t)a.mapped[slot]);
     else
         add_row(&part_frames[PART_ANONYMOUS], 1, s, a.by_slot[slot], a.mapped[slot]);
 }
@@ -419,8 +394,7 @@ static const int64_t most_credit = 100000000;
 static int64_t credit;     /* nanoseconds of processor time that accounts may take at once */
 static uint64_t last_time; /* when the credit was computed; 0: never */
 static int64_t last_cost =
-    1000000;                /* nanoseconds that the last account took, also that of a parent */
-static int64_t begun_nanos; /* when this process began */
+    1000000; /* nanoseconds that the last account took, also that of a parent */
 
 /* Accounts may take a hundredth of the time. What was not taken is kept for later, up to a tenth of
  * a second. The last account is always made, except in a process that has lived too short for one: a program
@@ -432,7 +406,7 @@ static bool is_due(bool is_last)
     credit = is_full ? most_credit : credit + (int64_t)gained;
     credit = credit < most_credit ? credit : most_credit;
     last_time = now;
-    return is_last ? (pd_now() - begun_nanos) / 100 >= last_cost : credit > 0;
+    return is_last ? (pd_now() - pd_the_agent.begun_nanos) / 100 >= last_cost : credit > 0;
 }
 
 /* ---- the account ----------------------------------------------------------------------------- */
@@ -488,7 +462,7 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
 {
     pprofdelta_error err;
     pprofdelta_heap_stats stats = {.size = sizeof stats};
-    if (!pd_the_agent.settings.account)
+    if (!pd_given.account)
         return;
     clear();
     pprofdelta_heap_describe(heap, &stats);
@@ -500,13 +474,8 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
     pprofdelta_heap_set_gauge(heap, a.rows, a.rows_len, a.comment.bytes, &err);
 }
 
-void pd_account_begin(int64_t nanos)
-{
-    begun_nanos = nanos;
-}
-
 void pd_account_done(void)
 {
-    if (pd_the_agent.settings.account)
+    if (pd_given.account)
         pd_mappings_unpin();
 }

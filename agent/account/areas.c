@@ -1,5 +1,5 @@
-/* What the kernel shows of this process: see areas.h. */
-#include "agent/account/areas.h"
+/* What the kernel shows of this process: see account.h. */
+#include "agent/account/account.h"
 
 #include "agent/base/code.h"
 #include "process/maps.h"
@@ -7,7 +7,6 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
-#include <errno.h>
 #include <sys/syscall.h>
 
 /* ---- areas -----------------------------------------------------------------------------------
@@ -18,14 +17,12 @@
 /* Reads the number of a line such as "Rss:   132 kB". Returns false if the line has another name. */
 static bool read_field(pd_bytes line, const char *name, uint64_t *out)
 {
-    size_t at = strlen(name);
     uint64_t kib = 0;
-    if (line.len < at || memcmp(line.ptr, name, at) != 0)
+    if (!pd_bytes_begin(line, name))
         return false;
-    while (at < line.len && line.ptr[at] == ' ')
-        at++;
-    for (; at < line.len && line.ptr[at] >= '0' && line.ptr[at] <= '9'; at++)
-        kib = kib * 10 + (line.ptr[at] - '0');
+    for (line = pd_bytes_behind(line, strlen(name)); pd_bytes_begin(line, " ");)
+        line = pd_bytes_behind(line, 1);
+    pd_bytes_take_number(&line, 10, UINT64_MAX >> 10, &kib);
     *out = kib << 10;
     return true;
 }
@@ -65,8 +62,9 @@ static void begin_area(pd_smaps_text *text, const pd_maps_line *map)
     text->has_area = text->area.begin < text->area.end;
 }
 
-void pd_smaps_line(pd_smaps_text *text, pd_bytes line)
+void pd_smaps_line(void *smaps, pd_bytes line)
 {
+    pd_smaps_text *text = smaps;
     pd_smaps_area *area = &text->area;
     pd_maps_line map;
     if (!pd_maps_parse_line(line, &map)) {
@@ -81,39 +79,15 @@ void pd_smaps_line(pd_smaps_text *text, pd_bytes line)
     area->name = (pd_bytes){(const uint8_t *)text->name, len};
 }
 
-/* Takes the complete lines, and moves the rest to the beginning. Returns the length of the rest. */
-static size_t take_lines(pd_smaps_text *text, char *bytes, size_t len)
-{
-    size_t at = 0;
-    for (const char *end; (end = memchr(bytes + at, '\n', len - at));) {
-        size_t next = (size_t)(end - bytes);
-        pd_smaps_line(text, (pd_bytes){(const uint8_t *)bytes + at, next - at});
-        at = next + 1;
-    }
-    memmove(bytes, bytes + at, len - at);
-    return len - at;
-}
-
 int pd_smaps_read(pd_smaps_taker *take, void *cookie)
 {
     static char bytes[64 << 10]; /* longer than every line */
     static pd_smaps_text text;
     int fd = pd_open_high(pd_proc_open_text("/proc/self/smaps", "/proc/thread-self/smaps"));
-    int error = fd < 0 ? errno : 0;
-    size_t len = 0;
-    bool is_any = false;
     text = (pd_smaps_text){.take = take, .cookie = cookie};
-    for (ssize_t got = 1; !error && got;) {
-        got = read(fd, bytes + len, sizeof bytes - len);
-        if (got < 0)
-            error = errno == EINTR ? 0 : errno;
-        is_any |= got > 0;
-        len = got > 0 ? take_lines(&text, bytes, len + (size_t)got) : len;
-    }
-    if (fd >= 0)
-        close(fd);
+    int error = pd_read_lines(fd, bytes, sizeof bytes, pd_smaps_line, &text);
     pd_smaps_end(&text);
-    return error ? error : is_any ? 0 : ENOENT;
+    return error;
 }
 
 /* ---- resident pages, and memory --------------------------------------------------------------- */
@@ -131,10 +105,8 @@ bool pd_memory_begin(void)
 
 void pd_memory_end(void)
 {
-    if (pagemap >= 0)
-        close(pagemap);
-    if (memory >= 0)
-        close(memory);
+    pd_close(pagemap);
+    pd_close(memory);
     pagemap = memory = -1;
 }
 
@@ -171,9 +143,10 @@ static bool has_filter(void)
 {
     char text[8192];
     bool is_read = pd_read_text("/proc/thread-self/status", text, sizeof text);
-    const char *line = is_read ? strstr(text, "\nSeccomp:") : NULL;
-    return !line ||
-           line[sizeof "\nSeccomp:" - 1 + strspn(line + sizeof "\nSeccomp:" - 1, "\t ")] != '0';
+    static const char field[] = "\nSeccomp:";
+    const char *line = is_read ? strstr(text, field) : NULL;
+    line += line ? sizeof field - 1 : 0;
+    return !line || line[strspn(line, "\t ")] != '0';
 }
 
 static void note(const char *name)
@@ -296,42 +269,30 @@ void pd_counters_begin(void)
     first_pid = getpid();
 }
 
-static void add_jemalloc(pd_fixed_text *text)
-{
-    static const char *const names[] = {"stats.allocated", "stats.active", "stats.metadata",
-                                        "stats.resident", "stats.mapped"};
-    uint64_t epoch = 1; /* any number: the statistics are then of now */
-    if (mallctl("epoch", NULL, NULL, &epoch, sizeof epoch))
-        return;
-    pd_text_add(text, " allocator=jemalloc");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t value = 0, len = sizeof value;
-        if (!mallctl(names[i], &value, &len, NULL, 0))
-            pd_text_add(text, " %s=%zu", names[i] + sizeof "stats." - 1, value);
-    }
-}
+/* Each with its name in the account. */
+typedef struct counter {
+    const char *name, *shown;
+} counter;
 
-static void add_tcmalloc(pd_fixed_text *text)
-{
-    static const char *const names[][2] = {
-        {"generic.current_allocated_bytes", "allocated"},
-        {"generic.heap_size", "heap_size"},
-        {"tcmalloc.pageheap_free_bytes", "pageheap_free"},
-        {"tcmalloc.pageheap_unmapped_bytes", "pageheap_unmapped"}};
-    pd_text_add(text, " allocator=tcmalloc");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        size_t value = 0;
-        if (get_property(names[i][0], &value))
-            pd_text_add(text, " %s=%zu", names[i][1], value);
-    }
-}
+static const counter of_jemalloc[] = {
+    {"stats.allocated", "allocated"}, {"stats.active", "active"}, {"stats.metadata", "metadata"},
+    {"stats.resident", "resident"},   {"stats.mapped", "mapped"}, {NULL, NULL}};
+static const counter of_tcmalloc[] = {{"generic.current_allocated_bytes", "allocated"},
+                                      {"generic.heap_size", "heap_size"},
+                                      {"tcmalloc.pageheap_free_bytes", "pageheap_free"},
+                                      {"tcmalloc.pageheap_unmapped_bytes", "pageheap_unmapped"},
+                                      {NULL, NULL}};
 
 void pd_counters_add(pd_fixed_text *text)
 {
-    if (getpid() != first_pid)
+    uint64_t epoch = 1; /* any number: the statistics are then of now */
+    if (getpid() != first_pid ||
+        (mallctl ? mallctl("epoch", NULL, NULL, &epoch, sizeof epoch) != 0 : !get_property))
         return;
-    if (mallctl)
-        add_jemalloc(text);
-    else if (get_property)
-        add_tcmalloc(text);
+    pd_text_add(text, " allocator=%s", mallctl ? "jemalloc" : "tcmalloc");
+    for (const counter *c = mallctl ? of_jemalloc : of_tcmalloc; c->name; c++) {
+        size_t value = 0, len = sizeof value;
+        if (mallctl ? !mallctl(c->name, &value, &len, NULL, 0) : get_property(c->name, &value))
+            pd_text_add(text, " %s=%zu", c->shown, value);
+    }
 }

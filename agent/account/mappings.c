@@ -1,9 +1,7 @@
-/* The anonymous mappings of the program: see mappings.h. */
-#include "agent/account/mappings.h"
+/* The anonymous mappings of the program: see account.h. */
+#include "agent/account/account.h"
 
 #include "base/lock.h"
-
-#include <string.h>
 
 typedef struct slot {
     uint64_t code;
@@ -245,6 +243,16 @@ uint64_t pd_mappings_changes(void)
     uint64_t number = changes;
     pd_lock_give(&lock);
     return number;
+}
+
+pd_range pd_mappings_next(uintptr_t address)
+{
+    pd_range next = {0, 0, PD_SLOT_NONE};
+    if (!enter())
+        return next;
+    next = nodes[find(address)].range;
+    pd_lock_give(&lock);
+    return next;
 }
 
 /* A few ranges at a time. What changes meanwhile may be there or not. */

@@ -2,12 +2,12 @@
 #include "agent/base/agent.h"
 
 #include "agent/base/real.h"
-#include "agent/base/self.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 pd_agent pd_the_agent;
+pd_settings pd_given;
 pprofdelta_heap_filter pd_filter;
 atomic_bool pd_is_confined;
 __thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
@@ -70,4 +70,16 @@ void pd_self_end(void)
     pd_this_thread.ended_by = 0;
     pd_the_agent.end();
     pd_signal_die(signal);
+}
+
+bool pd_work(void (*function)(void *cookie), void *cookie)
+{
+    pd_quiet quiet;
+    if (!pd_self_enter())
+        return false;
+    pd_quiet_begin(&quiet);
+    pd_own_stack_call(function, cookie);
+    pd_quiet_end(&quiet);
+    pd_self_leave();
+    return true;
 }

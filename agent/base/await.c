@@ -1,14 +1,9 @@
-/* Waiting for another thread, and for the loader: see await.h. */
-#include "agent/base/await.h"
-
+/* Waiting for another thread, and for the loader: see agent.h. */
 #include "agent/base/agent.h"
 
-#include <limits.h>
 #include <link.h>
 #include <linux/futex.h>
-#include <stddef.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 void pd_await_futex(const void *word, uint32_t value, uint64_t nanos)
@@ -38,14 +33,9 @@ void pd_await_set(_Atomic int *word, int value)
     pd_await_wake(word);
 }
 
-enum { ANSWERS, NOT_KNOWN, TRIED };
+enum { NOT_KNOWN, ANSWERS, TRIED };
 
-static _Atomic int loader = ANSWERS;
-
-PD_IN_CHILD void pd_loader_forget(void)
-{
-    atomic_store(&loader, NOT_KNOWN);
-}
+static PD_OF_PROCESS _Atomic int loader; /* NOT_KNOWN */
 
 void pd_loader_expect(bool is_expected)
 {
@@ -66,20 +56,6 @@ void pd_loader_try(void)
         return;
     dl_iterate_phdr(stop_at_first, NULL);
     pd_await_set(&loader, ANSWERS);
-}
-
-static int take_loads(struct dl_phdr_info *info, size_t size, void *loads)
-{
-    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
-        *(uint64_t *)loads = (uint64_t)info->dlpi_adds + (uint64_t)info->dlpi_subs;
-    return 1; /* the same for all objects */
-}
-
-uint64_t pd_loader_loads(void)
-{
-    uint64_t loads = 1;
-    dl_iterate_phdr(take_loads, &loads);
-    return loads;
 }
 
 bool pd_loader_answers(unsigned milliseconds)

@@ -50,6 +50,11 @@ void pd_code_begin(uintptr_t allocator)
     dl_iterate_phdr(note_owners, NULL);
 }
 
+pd_object_range pd_code_own(void)
+{
+    return ranges[AGENT];
+}
+
 bool pd_code_is_own(uintptr_t pc)
 {
     return pd_object_range_has(ranges[AGENT], pc);

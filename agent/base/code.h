@@ -31,6 +31,8 @@ typedef struct pd_object_range {
     uintptr_t begin, end; /* begin > end: the object has no memory */
 } pd_object_range;
 
+pd_object_range pd_code_own(void);
+
 /* Returns the range from the first byte of the object to its last. Other objects may lie in gaps
  * between its segments. */
 pd_object_range pd_object_range_of(const struct dl_phdr_info *info);

@@ -1,16 +1,12 @@
 /* What an agent that was built with glibc calls, and musl does not have. The functions here replace those of
  * glibc within the agent, so that the same file is loaded by both C libraries. meson.build leaves out
- * _FORTIFY_SOURCE, which has more of them. */
+ * _FORTIFY_SOURCE, which has more of them, and with 64 bits _FILE_OFFSET_BITS, which has fcntl64. */
 #include "agent/base/code.h"
 #include "agent/base/real.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #ifdef __GLIBC__
 
@@ -39,18 +35,6 @@ int at_quick_exit(void (*function)(void))
         return glibc_at_quick_exit((void (*)(void *))function, NULL);
     pd_find_next(&musl_at_quick_exit, "at_quick_exit");
     return musl_at_quick_exit ? musl_at_quick_exit(function) : ENOSYS;
-}
-
-/* ---- fcntl, by the name that headers give it -------------------------------------------------- */
-
-/* Each command that the agent uses has a number or nothing. */
-int fcntl64(int fd, int command, ...)
-{
-    va_list arguments;
-    va_start(arguments, command);
-    int value = command == F_GETFL ? 0 : va_arg(arguments, int);
-    va_end(arguments);
-    return (int)syscall(SYS_fcntl, fd, command, value);
 }
 
 /* ---- the object that holds an address ---------------------------------------------------------- */

@@ -46,21 +46,27 @@ typedef struct own_call {
     uint32_t number;
     unsigned index; /* of the argument of which the value is known; ANY: none is */
     uint32_t value;
+    bool is_for_command; /* only with --to */
 } own_call;
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): names */
-#define ROW_OF(call, at, with)                                                                     \
+#define ROW_OF(call, ...)                                                                          \
     {                                                                                              \
-        .name = #call, .number = SYS_##call, .index = at, .value = with                            \
+#call, SYS_##call, __VA_ARGS__, false                                                      \
+    }
+#define ROW_FOR_COMMAND(call, ...)                                                                 \
+    {                                                                                              \
+#call, SYS_##call, __VA_ARGS__, true                                                       \
     }
 #define ROW(call)        ROW_OF(call, ANY, 0)
 #define FOUR(a, b, c, d) ROW(a), ROW(b), ROW(c), ROW(d)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 /* Those of the agent and of the functions that it calls, in either C library. Not here: what the program itself does
- * (exec, exit_group, brk), and calls of the processes that --to starts, which alone a filter ends. */
+ * (exec, exit_group, brk), calls that are not made where there is a filter (mlock2), and calls of the processes
+ * that --to starts, which alone a filter ends. */
 static const own_call own_calls[] = {
-    {"what it does not name", NAMELESS, ANY, 0},
+    {"what it does not name", NAMELESS, ANY, 0, false},
     FOUR(clock_gettime, clock_nanosleep, clone3, close),
     FOUR(close_range, exit, faccessat, faccessat2),
     FOUR(fallocate, fcntl, fgetxattr, flock),
@@ -93,14 +99,10 @@ static const own_call own_calls[] = {
     FOUR(access, lstat, open, readlink),
     FOUR(rename, renameat, stat, unlink),
 #endif
-};
-
-/* With --to. */
-static const own_call calls_to_command[] = {
-    ROW_OF(clone, CLONE_FLAGS, 0x100), /* CLONE_VM */
-    ROW(lseek),
-    ROW(memfd_create),
-    ROW(wait4),
+    ROW_FOR_COMMAND(clone, CLONE_FLAGS, 0x100), /* CLONE_VM */
+    ROW_FOR_COMMAND(lseek, ANY, 0),
+    ROW_FOR_COMMAND(memfd_create, ANY, 0),
+    ROW_FOR_COMMAND(wait4, ANY, 0),
 };
 
 /* ---- the filter -------------------------------------------------------------------------------- */
@@ -129,19 +131,12 @@ static word load(const own_call *call, uint32_t off)
 /* Returns how many rules the jump skips. */
 static uint32_t skipped(const struct sock_filter *rule, uint32_t value)
 {
-    const uint32_t k = rule->k;
-    switch (BPF_OP(rule->code)) {
-    case BPF_JA:
-        return k;
-    case BPF_JEQ:
-        return value == k ? rule->jt : rule->jf;
-    case BPF_JGT:
-        return value > k ? rule->jt : rule->jf;
-    case BPF_JGE:
-        return value >= k ? rule->jt : rule->jf;
-    default: /* the kernel knows only one other */
-        return value & k ? rule->jt : rule->jf;
-    }
+    const uint32_t k = rule->k, op = BPF_OP(rule->code);
+    const bool is_met = op == BPF_JEQ   ? value == k
+                        : op == BPF_JGT ? value > k
+                        : op == BPF_JGE ? value >= k
+                                        : (value & k) != 0; /* the kernel knows only one other */
+    return op == BPF_JA ? k : is_met ? rule->jt : rule->jf;
 }
 
 static bool is_killing(uint32_t action)
@@ -200,23 +195,11 @@ static bool may_kill(const struct sock_filter *rules, unsigned len, const own_ca
     return false;
 }
 
-static const char *find_forbidden(const struct sock_filter *rules, unsigned len,
-                                  const own_call *calls, size_t calls_len)
-{
-    for (size_t i = 0; i < calls_len; i++)
-        if (may_kill(rules, len, &calls[i]))
-            return calls[i].name;
-    return NULL;
-}
-
 const char *pd_filter_forbids(const struct sock_filter *rules, unsigned len, bool has_command)
 {
-    enum {
-        CALLS = sizeof own_calls / sizeof *own_calls,
-        MORE = sizeof calls_to_command / sizeof *calls_to_command
-    };
-    if (len > BPF_MAXINSNS) /* the kernel refuses it */
-        return NULL;
-    const char *name = find_forbidden(rules, len, own_calls, CALLS);
-    return name || !has_command ? name : find_forbidden(rules, len, calls_to_command, MORE);
+    enum { CALLS = sizeof own_calls / sizeof *own_calls };
+    for (size_t i = 0; i < CALLS && len <= BPF_MAXINSNS /* else the kernel refuses it */; i++)
+        if ((has_command || !own_calls[i].is_for_command) && may_kill(rules, len, &own_calls[i]))
+            return own_calls[i].name;
+    return NULL;
 }

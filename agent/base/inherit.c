@@ -1,11 +1,10 @@
 /* The environment of a program that this process starts: see inherit.h. */
 #include "agent/base/inherit.h"
 
-#include "agent/base/launch.h"
-#include "agent/base/self.h"
-#include "agent/base/own_stack.h"
+#include "agent/base/agent.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,17 +13,11 @@ enum { VARIABLE_LEN = sizeof variable - 1 };
 
 static const char *own_name; /* of the agent's file, without the directory; NULL: not known */
 
-static const char *file_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 void pd_inherit_begin(void)
 {
     Dl_info info;
     if (dladdr(&own_name, &info) && info.dli_fname)
-        own_name = file_of(info.dli_fname);
+        own_name = pd_name_in(info.dli_fname);
 }
 
 /* ---- the entries of LD_PRELOAD --------------------------------------------------------------- */
@@ -65,29 +58,23 @@ static char *const *find_setting(char *const envp[])
 static bool is_there(const char *entry, size_t len)
 {
     char path[PATH_MAX];
-    if (len >= sizeof path)
-        return false;
-    memcpy(path, entry, len);
-    path[len] = '\0';
-    return !strchr(path, '/') || access(path, R_OK) == 0;
+    int size = snprintf(path, sizeof path, "%.*s", (int)len, entry);
+    return size < PATH_MAX && (!strchr(path, '/') || access(path, R_OK) == 0);
 }
 
-/* Removes the agent's entries. Returns whether anything is left. */
-static bool remove_own(char *value)
+/* Copies the entries that are not the agent's. Returns where the copy ends. */
+static char *copy_others(char *to, const char *value)
 {
-    size_t len;
-    for (const char *own; (own = find_own(value, &len));) {
-        char *entry = value + (own - value);
-        const char *rest = entry + len;
-        if (*rest)
-            rest++;
-        else if (entry > value)
-            entry--;
-        memmove(entry, rest, strlen(rest) + 1);
+    const char *begin = to;
+    for (size_t len; *(value += strspn(value, separators)); value += len) {
+        len = strcspn(value, separators);
+        if (is_own(value, len))
+            continue;
+        if (to != begin)
+            *to++ = ':';
+        to = (char *)memcpy(to, value, len) + len;
     }
-    for (char *space = value; (space = strchr(space, ' '));)
-        *space = ':';
-    return value[strspn(value, separators)] != '\0';
+    return to;
 }
 
 /* ---- the environment ------------------------------------------------------------------------- */
@@ -120,9 +107,7 @@ size_t pd_inherit_size(const char *program, char *const envp[])
     }; /* bytes of the caller's stack; a larger environment is not changed */
     size_t count = 1;
     const bool is_confined = atomic_load(&pd_is_confined); /* and the program: without the agent */
-    if (!own_name && is_confined)
-        return 0;
-    if (!own_name) /* a constructor of another library, before the agent's, starts a program */
+    if (!own_name && !is_confined) /* a constructor of another library, before the agent's */
         pd_inherit_begin();
     char *const *own = own_name && envp ? find_setting(envp) : NULL;
     if (!own)
@@ -143,9 +128,11 @@ char **pd_inherit_copy(char *const envp[], void *memory)
     for (; *envp; envp++)
         if (envp != own)
             *next++ = *envp;
-    char *setting = (char *)(next + 2);
-    memcpy(setting, *own, strlen(*own) + 1);
-    if (remove_own(setting + VARIABLE_LEN))
+    char *setting = (char *)(next + 2), *value = setting + VARIABLE_LEN;
+    memcpy(setting, variable, VARIABLE_LEN);
+    char *end = copy_others(value, *own + VARIABLE_LEN);
+    *end = '\0';
+    if (end != value)
         *next++ = setting;
     *next = NULL;
     return copy;

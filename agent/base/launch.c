@@ -1,15 +1,14 @@
 /* How the agent gets into a program: see launch.h. */
 #include "agent/base/launch.h"
 
+#include "agent/base/text.h"
+#include "base/bytes.h"
 #include "process/elf.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -20,14 +19,6 @@ enum {
 
 /* ---- %XX ------------------------------------------------------------------------------------- */
 
-static int hex_digit(char digit)
-{
-    const char *digits = "0123456789abcdefABCDEF";
-    const char *found = digit ? strchr(digits, digit) : NULL;
-    int place = found ? (int)(found - digits) : -1;
-    return place > 15 ? place - 6 : place;
-}
-
 bool pd_decode_percent(char *text)
 {
     char *out = text;
@@ -36,8 +27,9 @@ bool pd_decode_percent(char *text)
             *out++ = *text;
             continue;
         }
-        int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
-        if (low < 0 || !(high | low))
+        unsigned high = pd_digit_of((uint8_t)text[1]);
+        unsigned low = high > 15 ? high : pd_digit_of((uint8_t)text[2]);
+        if (low > 15 || !(high | low))
             return false;
         *out++ = (char)(high << 4 | low);
         text += 2;
@@ -95,21 +87,19 @@ static int why_no_program(const char *path)
 
 int pd_launch_find(const char *command, const char *folders, char path[PATH_MAX])
 {
-    int error = ENOENT, kept = errno;
+    PD_KEEP_ERRNO;
+    int error = ENOENT;
     if (strchr(command, '/'))
         return copy_path(path, command) ? 0 : ENAMETOOLONG;
     for (const char *at = *command ? folders ? folders : "/bin:/usr/bin" : NULL; at;) {
         size_t len = strcspn(at, ":");
         int end = snprintf(path, PATH_MAX, "%.*s/%s", len ? (int)len : 1, len ? at : ".", command);
         int why = end < PATH_MAX ? why_no_program(path) : ENOENT;
-        if (!why) {
-            errno = kept;
+        if (!why)
             return 0;
-        }
         error = why == EACCES ? EACCES : error;
         at = at[len] ? at + len + 1 : NULL;
     }
-    errno = kept;
     return error;
 }
 
@@ -120,40 +110,31 @@ typedef struct image {
     pd_elf_dynamic dynamic;
 } image;
 
-/* Returns whether a string of a dynamic row with this tag begins with one of the prefixes (NULL at the
- * end). */
-static bool has_prefix(image *i, int64_t tag, const char *const *prefixes)
+enum { NAME_LEN = 32 };
+
+/* A | in the name is the NUL at an end of a string. */
+static bool is_in(const char *part, size_t len, const char *name)
 {
-    enum { NAME_LEN = 32 };
-    ElfW(Dyn) row;
-    for (size_t r = 0; pd_elf_row_at(&i->elf, &i->dynamic, r, &row); r++) {
-        char name[NAME_LEN];
-        if (row.d_tag != tag || row.d_un.d_val >= i->dynamic.strings_len)
-            continue;
-        size_t len =
-            pd_elf_read(&i->elf, i->dynamic.strings_off + row.d_un.d_val, name, sizeof name);
-        for (const char *const *prefix = prefixes; *prefix; prefix++) {
-            size_t prefix_len = strlen(*prefix);
-            if (prefix_len <= len && memcmp(name, *prefix, prefix_len) == 0)
-                return true;
-        }
-    }
-    return false;
+    char wanted[NAME_LEN];
+    size_t size = 0;
+    for (; name[size]; size++)
+        wanted[size] = (char)(name[size] == '|' ? 0 : name[size]);
+    return memmem(part, len, wanted, size);
 }
 
-/* Returns whether one of the names (NULL at the end, each shorter than 32 bytes) is among the dynamic strings,
- * or at the end of one of them. */
+/* Returns whether one of the names (NULL at the end, each shorter than NAME_LEN) is among the dynamic strings. Behind
+ * the name of a library is a version; a symbol may be the end of a longer one. */
 static bool has_string(image *i, const char *const *names)
 {
-    enum { PART_LEN = 2048, LONGEST = 32 };
+    enum { PART_LEN = 2048 };
     const pd_elf_dynamic *d = &i->dynamic;
     char part[PART_LEN];
-    for (uint64_t off = 0; off < d->strings_len; off += PART_LEN - LONGEST) {
+    for (uint64_t off = 0; off < d->strings_len; off += PART_LEN - NAME_LEN) {
         uint64_t left = d->strings_len - off;
         size_t len = pd_elf_read(&i->elf, d->strings_off + off, part,
                                  left < PART_LEN ? (size_t)left : PART_LEN);
         for (const char *const *name = names; *name; name++)
-            if (memmem(part, len, *name, strlen(*name) + 1))
+            if (is_in(part, len, *name))
                 return true;
         if (len < PART_LEN)
             break;
@@ -183,14 +164,6 @@ static const char *check_rights(int fd)
     return status.st_mode & S_ISUID ? "is setuid" : status.st_mode & S_ISGID ? "is setgid" : NULL;
 }
 
-/* The loader can be run as a program. It then runs the program that its arguments name, and
- * preloads. */
-static bool is_loader(image *i)
-{
-    static const char *const loaders[] = {"ld-linux", "ld64.so", "ld.so", NULL};
-    return has_prefix(i, DT_SONAME, loaders);
-}
-
 /* What the path of the loader of a C library contains that does not take the agent. musl takes one that was
  * built with glibc: see code.h. */
 #ifndef __GLIBC__
@@ -215,14 +188,17 @@ static bool has_other_libc(image *i, const ElfW(Phdr) * loader)
 
 static bool has_sanitizer(image *i)
 {
-    static const char *const runtimes[] = {
-        "libasan.so",   "libtsan.so",       "libmsan.so",       "liblsan.so",
-        "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", NULL};
-    /* Names that a runtime exports which was linked in, as clang does. */
-    static const char *const entries[] = {"__asan_init", "__hwasan_init", "__msan_init",
-                                          "__tsan_init", NULL};
-    return has_prefix(i, DT_NEEDED, runtimes) || has_string(i, entries);
+    /* Libraries, and names that a runtime exports which was linked in, as clang does. */
+    static const char *const names[] = {"|libasan.so",  "|libtsan.so",    "|libmsan.so",
+                                        "|liblsan.so",  "|libhwasan.so",  "|libclang_rt.asan",
+                                        "__asan_init|", "__hwasan_init|", "|libclang_rt.tsan",
+                                        "__msan_init|", "__tsan_init|",   NULL};
+    return has_string(i, names);
 }
+
+/* The loader can be run as a program. It then runs the program that its arguments name, and
+ * preloads. */
+static const char *const own_names_of_loaders[] = {"|ld-linux", "|ld64.so", "|ld.so", NULL};
 
 static const char *check_elf(int fd)
 {
@@ -237,7 +213,7 @@ static const char *check_elf(int fd)
         return "is for another machine than the agent";
     pd_elf_find_dynamic(&i.elf, &i.dynamic);
     if (!pd_elf_find_segment(&i.elf, PT_INTERP, &loader))
-        return is_loader(&i) ? NULL : "is linked statically";
+        return has_string(&i, own_names_of_loaders) ? NULL : "is linked statically";
     if (has_other_libc(&i, &loader))
         return "is for another C library than the agent";
     return has_sanitizer(&i) ? "is built with a sanitizer" : NULL;
@@ -302,13 +278,12 @@ static bool check_file(pd_launch_result *out)
 
 void pd_launch_check(const char *program, pd_launch_result *out)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     out->obstacle = NULL;
     out->error = 0;
     if (copy_path(out->path, program))
         for (int scripts = 0; scripts <= SCRIPTS_MAX && check_file(out); scripts++)
             continue;
-    errno = kept;
 }
 
 /* ---- language runtimes ----------------------------------------------------------------------- */
@@ -332,23 +307,24 @@ static bool is_go(pd_elf *elf)
     return false;
 }
 
-static const struct {
-    const char *libraries[4], *names[3]; /* NULL at the end */
+/* What a program with one of these strings is. */
+typedef struct hint {
+    const char *names[5]; /* NULL at the end */
     const char *advice;
-} runtimes[] = {
-    {{"libjvm.so", "libjli.so"},
-     {"JLI_Launch", "JNI_CreateJavaVM"},
+} hint;
+
+static const hint runtimes[] = {
+    {{"|libjvm.so", "|libjli.so", "JLI_Launch|", "JNI_CreateJavaVM|"},
      "Java: what the virtual machine and native libraries allocate is seen, and not Java "
      "objects; use jcmd PID GC.class_histogram or async-profiler -e alloc for these"},
-    {{"libnode.so"},
-     {"_ZN4node5StartEiPPc"},
+    {{"|libnode.so", "_ZN4node5StartEiPPc|"},
      "Node.js: what C and C++ code and buffers allocate is seen, and not JavaScript objects; use "
      "node --heap-prof or @datadog/pprof for these"},
     /* Not libpython: programs that embed Python need it, too, and most of their heap is their own. */
-    {{"libpypy"},
-     {"Py_BytesMain", "Py_Main"},
+    {{"|libpypy", "Py_BytesMain|", "Py_Main|"},
      "Python: C stacks are seen, and not Python functions; objects up to 512 bytes are seen only "
      "with PYTHONMALLOC=malloc; tracemalloc or memray shows the Python functions"},
+    {.advice = ""},
 };
 
 #define OF_JEMALLOC                                                                                \
@@ -356,23 +332,29 @@ static const struct {
     "read"
 
 /* Allocators that a program calls by other names than malloc, by a name in its symbol table. */
-static const struct {
-    const char *names[2]; /* NULL at the end */
-    const char *advice;
-} allocators[] = {
-    {{"_rjem_malloc"},
+static const hint allocators[] = {
+    {{"_rjem_malloc|"},
      "the program has jemalloc for Rust (_rjem_malloc): what that allocates is not seen; use the "
      "Rust crate pprofdelta around it, or " OF_JEMALLOC},
-    {{"je_malloc"},
+    {{"je_malloc|"},
      "the program has jemalloc (je_malloc): what that allocates is not seen; use "
      "pprofdelta_alloc.hpp around it, or " OF_JEMALLOC},
-    {{"mi_malloc"},
+    {{"mi_malloc|"},
      "the program has mimalloc (mi_malloc): what that allocates is not seen; use the Rust crate "
      "pprofdelta or pprofdelta_alloc.hpp around it"},
-    {{"tc_malloc"},
+    {{"tc_malloc|"},
      "the program has tcmalloc (tc_malloc): what that allocates is not seen; use its own heap "
      "profiler, whose dumps pprofdelta leaks and pprofdelta PREV CUR read"},
+    {.advice = ""},
 };
+
+/* The last one is for a program that has none of the strings. */
+static const char *advice_of(image *i, const hint *hints)
+{
+    while (*hints->names && !has_string(i, hints->names))
+        hints++;
+    return hints->advice;
+}
 
 static const char *advice_by_symbols(image *i)
 {
@@ -383,9 +365,7 @@ static const char *advice_by_symbols(image *i)
             pd_elf_section_at(&i->elf, symbols.sh_link, &strings)) {
             i->dynamic.strings_off = strings.sh_offset;
             i->dynamic.strings_len = strings.sh_size;
-            for (size_t a = 0; a < sizeof allocators / sizeof *allocators; a++)
-                if (has_string(i, allocators[a].names))
-                    return allocators[a].advice;
+            return advice_of(i, allocators);
         }
     return "";
 }
@@ -399,19 +379,18 @@ static const char *advice_on(int fd)
         return "Go: only what C code allocates is seen, and not Go's own heap; use the heap "
                "profile of net/http/pprof and pprofdelta PREV CUR for that";
     pd_elf_find_dynamic(&i.elf, &i.dynamic);
-    for (size_t r = 0; r < sizeof runtimes / sizeof *runtimes; r++)
-        if (has_prefix(&i, DT_NEEDED, runtimes[r].libraries) || has_string(&i, runtimes[r].names))
-            return runtimes[r].advice;
-    return advice_by_symbols(&i);
+    const char *advice = advice_of(&i, runtimes);
+    return *advice ? advice : advice_by_symbols(&i);
 }
 
 const char *pd_launch_advice(const char *path)
 {
-    int kept = errno, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    const char *advice = fd >= 0 ? advice_on(fd) : "";
-    if (fd >= 0)
-        close(fd);
-    errno = kept;
+    PD_KEEP_ERRNO;
+    int fd;
+    if (open_file(path, &fd))
+        return "";
+    const char *advice = advice_on(fd);
+    close(fd);
     return advice;
 }
 
@@ -419,18 +398,14 @@ const char *pd_launch_advice(const char *path)
 
 static char name[PD_PROGRAM_MAX + 1] = "unknown";
 
-static bool is_plain(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           (c && strchr("_-+.", c));
-}
-
 /* A name that begins with a period or a hyphen would be a hidden file or look like an option. */
 void pd_program_copy(char out[PD_PROGRAM_MAX + 1], const char *from)
 {
-    size_t len = strlen(from) < PD_PROGRAM_MAX ? strlen(from) : PD_PROGRAM_MAX;
+    static const char plain[] = ".-" /* not in front */
+                                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_+";
+    size_t len = strnlen(from, PD_PROGRAM_MAX);
     for (size_t i = 0; i < len; i++)
-        out[i] = is_plain(from[i]) && (i || (from[i] != '.' && from[i] != '-')) ? from[i] : '_';
+        out[i] = strchr(plain + (i ? 0 : 2), from[i]) ? from[i] : '_';
     out[len] = '\0';
     if (!len)
         memcpy(out, "_", 2);

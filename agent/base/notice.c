@@ -1,20 +1,13 @@
-/* Messages of the agent on stderr: see notice.h. */
-#include "agent/base/notice.h"
-
-#include "agent/base/launch.h"
-#include "agent/base/self.h"
+/* Messages of the agent on stderr: see agent.h. */
+#include "agent/base/agent.h"
 
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static dev_t stderr_dev;
-static ino_t stderr_ino;
-static bool stderr_is_known;
+static struct stat known;     /* of stderr at the start; zeros: there was none */
 static char stderr_path[128]; /* empty: not known, or longer */
 static bool
     is_shared_safely; /* it may be opened again: the place of a write is not in the descriptor */
@@ -22,27 +15,15 @@ static atomic_uint written; /* the kinds of messages that were written, as bits 
 
 void pd_notice_begin(void)
 {
-    struct stat status;
-    stderr_is_known = fstat(STDERR_FILENO, &status) == 0;
-    if (stderr_is_known) {
-        stderr_dev = status.st_dev;
-        stderr_ino = status.st_ino;
+    if (fstat(STDERR_FILENO, &known) == 0)
         is_shared_safely =
-            !S_ISREG(status.st_mode) || (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
-    }
+            !S_ISREG(known.st_mode) || (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
 }
 
 void pd_notice_keep_path(void)
 {
     ssize_t len = readlink("/proc/self/fd/2", stderr_path, sizeof stderr_path);
     stderr_path[len > 0 && (size_t)len < sizeof stderr_path ? len : 0] = '\0';
-}
-
-static __thread bool has_own_descriptors __attribute__((tls_model("initial-exec")));
-
-void pd_notice_use_own_descriptors(void)
-{
-    has_own_descriptors = true;
 }
 
 /* Returns a duplicate of the descriptor 2 of a process, or -1. */
@@ -64,23 +45,17 @@ static int borrow_stderr(void)
     return fd >= 0 ? fd : pd_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY);
 }
 
-static bool is_stderr(int fd)
-{
-    struct stat status;
-    return fd >= 0 && stderr_is_known && fstat(fd, &status) == 0 && status.st_dev == stderr_dev &&
-           status.st_ino == stderr_ino;
-}
-
 void pd_notice_close(int fd)
 {
-    if (fd >= 0 && (has_own_descriptors || fd != STDERR_FILENO))
-        close(fd);
+    if (pd_this_thread.has_own_descriptors || fd != STDERR_FILENO)
+        pd_close(fd);
 }
 
 /* Returns the descriptor if it is still that of the same file. Otherwise closes it and returns -1. */
 static int if_stderr(int fd)
 {
-    if (is_stderr(fd))
+    struct stat status;
+    if (fd >= 0 && fstat(fd, &status) == 0 && pd_is_same_file(&status, &known))
         return fd;
     pd_notice_close(fd);
     return -1;
@@ -106,21 +81,20 @@ static bool was_said_before(pd_notice topic)
     static const pd_notice once[] = {PD_NOTICE_ASIDE, PD_NOTICE_EXTRA};
     enum { KINDS = sizeof once / sizeof *once };
     char *said = getenv(PD_VARIABLE_SAID);
-    for (size_t i = 0; said && strlen(said) == KINDS && i < KINDS; i++) {
-        if (once[i] != topic)
-            continue;
-        bool was = said[i] == '1';
-        said[i] = '1';
-        return was;
-    }
-    return false;
+    bool was_said = false;
+    for (size_t i = 0; said && strlen(said) == KINDS && i < KINDS; i++)
+        if (once[i] == topic) {
+            was_said = said[i] == '1';
+            said[i] = '1';
+        }
+    return was_said;
 }
 
 int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
 {
     if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic || was_said_before(topic))
         return -1;
-    int fd = if_stderr(has_own_descriptors ? borrow_stderr() : STDERR_FILENO);
+    int fd = if_stderr(pd_this_thread.has_own_descriptors ? borrow_stderr() : STDERR_FILENO);
     if (fd < 0 && (topic & (PD_NOTICE_END | PD_NOTICE_NEXT | PD_NOTICE_MISSING)))
         fd = reopen_stderr();
     if (fd < 0)
@@ -135,19 +109,13 @@ int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
     return fd;
 }
 
-void pd_notice_send(pd_notice topic, const pd_fixed_text *text)
-{
-    int kept = errno;
-    pd_notice_close(pd_notice_open(topic, text));
-    errno = kept;
-}
-
 void pd_notice_print(pd_notice topic, const char *format, ...)
 {
+    PD_KEEP_ERRNO;
     pd_fixed_text text = {.len = 0};
     va_list list;
     va_start(list, format);
     pd_text_add_list(&text, format, list);
     va_end(list);
-    pd_notice_send(topic, &text);
+    pd_notice_close(pd_notice_open(topic, &text));
 }

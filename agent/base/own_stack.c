@@ -1,8 +1,7 @@
-/* Stacks of the agent's own: see own_stack.h. */
-#include "agent/base/own_stack.h"
+/* Stacks of the agent's own: see agent.h. */
+#include "agent/base/agent.h"
 
 #include "agent/base/reserve.h"
-#include "agent/base/self.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -40,14 +39,18 @@ void pd_own_stack_begin(void)
  * unwinders. */
 void pd_call_on(void (*function)(void *), void *cookie, char *end);
 
+#define CALL_ON(body)                                                                              \
+    __asm__(".pushsection .text\n"                                                                 \
+            ".hidden pd_call_on\n"                                                                 \
+            ".globl pd_call_on\n"                                                                  \
+            ".type pd_call_on, %function\n"                                                        \
+            "pd_call_on:\n"                                                                        \
+            ".cfi_startproc\n" body ".cfi_endproc\n"                                               \
+            ".size pd_call_on, . - pd_call_on\n"                                                   \
+            ".popsection\n")
+
 #if defined(__x86_64__) && __SIZEOF_POINTER__ == 8
-__asm__(".pushsection .text\n"
-        ".hidden pd_call_on\n"
-        ".globl pd_call_on\n"
-        ".type pd_call_on, @function\n"
-        "pd_call_on:\n"
-        ".cfi_startproc\n"
-        "endbr64\n"
+CALL_ON("endbr64\n"
         "push %rbp\n"
         ".cfi_def_cfa_offset 16\n"
         ".cfi_offset %rbp, -16\n"
@@ -59,18 +62,9 @@ __asm__(".pushsection .text\n"
         "call *%rax\n"
         "leave\n"
         ".cfi_def_cfa %rsp, 8\n"
-        "ret\n"
-        ".cfi_endproc\n"
-        ".size pd_call_on, . - pd_call_on\n"
-        ".popsection\n");
+        "ret\n");
 #elif defined(__aarch64__)
-__asm__(".pushsection .text\n"
-        ".hidden pd_call_on\n"
-        ".globl pd_call_on\n"
-        ".type pd_call_on, %function\n"
-        "pd_call_on:\n"
-        ".cfi_startproc\n"
-        "hint #34\n" /* bti c */
+CALL_ON("hint #34\n" /* bti c */
         "stp x29, x30, [sp, #-16]!\n"
         ".cfi_def_cfa_offset 16\n"
         ".cfi_offset 29, -16\n"
@@ -84,10 +78,7 @@ __asm__(".pushsection .text\n"
         "mov sp, x29\n"
         "ldp x29, x30, [sp], #16\n"
         ".cfi_def_cfa sp, 0\n"
-        "ret\n"
-        ".cfi_endproc\n"
-        ".size pd_call_on, . - pd_call_on\n"
-        ".popsection\n");
+        "ret\n");
 #else
 void pd_call_on(void (*function)(void *), void *cookie, char *end)
 {

@@ -2,9 +2,8 @@
 #include "agent/base/real.h"
 
 #include "agent/base/code.h"
-#include "agent/base/self.h"
+#include "agent/base/agent.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,10 +29,9 @@ const pd_other_functions *pd_next(void)
 {
     if (__builtin_expect(others.munmap != NULL, 1))
         return &others;
-    int kept = errno;
+    PD_KEEP_ERRNO;
     for (size_t i = 0; i < sizeof names_of_others / sizeof *names_of_others; i++)
         pd_find_next(names_of_others[i].function, names_of_others[i].name);
-    errno = kept;
     return &others;
 }
 
@@ -183,7 +181,7 @@ void pd_real_find(void)
     int expected = UNKNOWN;
     if (!atomic_compare_exchange_strong(&state, &expected, LOOKING))
         return;
-    int kept = errno;
+    PD_KEEP_ERRNO;
     pd_next();
     for (size_t i = 0; i < sizeof names_of_allocator / sizeof *names_of_allocator; i++)
         pd_find_next(names_of_allocator[i].function, names_of_allocator[i].name);
@@ -199,7 +197,6 @@ void pd_real_find(void)
         now.block_size = now.malloc_usable_size;
     pd_real = now;
     atomic_store(&state, FOUND);
-    errno = kept;
 }
 
 /* ---- whose malloc the program calls ---------------------------------------------------------- */

@@ -100,6 +100,7 @@ typedef long pd_raw_call PD_SYSCALL_PARAMETERS;
     ROW(int, daemon, (int, int))                                                                   \
     ROW(int, _dl_find_object, (void *, struct dl_find_object *))                                   \
     ROW(long, syscall, PD_SYSCALL_PARAMETERS)                                                      \
+    ROW(int, mlockall, (int))                                                                      \
     ROW(int, munmap, (void *, size_t))
 
 /* NULL: the C library does not have it. */

@@ -4,12 +4,8 @@
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
 #include "agent/base/reserve.h"
-#include "agent/base/self.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -46,20 +42,18 @@ static size_t head_size(void)
     return (sizeof(pd_remains_head) + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-/* Only the call that reserves goes through the functions that the agent replaces: from that on, the
- * addresses are known as the agent's. */
-static void *map(void *at, size_t len, int access, int flags, int fd, uint64_t off)
+/* Only what is reserved is noted: from that on, the addresses are known as the agent's. */
+static void *map(size_t len, int access, int flags, int fd, uint64_t off)
 {
-    void *ptr = pd_next()->mmap(at, len, access, flags, fd, (pd_plain_offset)off);
-    return ptr == MAP_FAILED ? NULL : ptr;
+    return pd_map_unlocked(len, access, flags, fd, off, false);
 }
 
 static bool reserve(region *r)
 {
     unsigned i = (unsigned)(r - regions);
     size_t len = (size_t)pd_remains_area_size(i);
-    void *base = mmap(NULL, len, PROT_NONE, UNUSED, -1, 0);
-    if (base == MAP_FAILED)
+    void *base = pd_map_unlocked(len, PROT_NONE, UNUSED, -1, 0, true);
+    if (!base)
         return false;
 #ifdef MADV_NOHUGEPAGE /* a huge page would make all of it resident */
     madvise(base, len, MADV_NOHUGEPAGE);
@@ -128,12 +122,11 @@ pd_remains_head *pd_region_head(void)
 
 void *pd_region_map(void *cookie, size_t size)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     char *block = NULL;
     (void)cookie;
     for (unsigned i = 0; has_begun && !block && i < PD_REMAINS_AREAS; i++)
         block = take(&regions[i], size);
-    errno = kept;
     if (block || atomic_load(&pd_is_confined))
         return block;
     if (!atomic_exchange(&is_outside, true))
@@ -181,11 +174,10 @@ static void copy_pages(char *to, const region *r)
             memcpy(to + i * PAGE, r->area.base + i * PAGE, PAGE);
 }
 
-/* Puts a mapping in the place of the first bytes of the area. */
-static bool put_in_place(const region *r, char *from, size_t len)
+/* Puts a mapping in the place of what is mapped there. */
+static bool put_in_place(char *from, size_t len, char *place)
 {
-    return pd_next()->mremap(from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, r->area.base) ==
-           r->area.base;
+    return pd_next()->mremap(from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, place) == place;
 }
 
 static int share(region *r, int fd)
@@ -195,12 +187,14 @@ static int share(region *r, int fd)
     int error = posix_fallocate(fd, (off_t)off, (off_t)used_of(r));
     if (error)
         return error;
-    char *there = map(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
+    char *there = map(len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
     if (!there)
         return errno;
     pd_region_head()->areas[r - regions].base = (uintptr_t)r->area.base;
+    /* A file of a disk would be read ahead, all zeros, at each page fault. */
+    madvise(there, len, MADV_RANDOM);
     copy_pages(there, r);
-    if (put_in_place(r, there, len)) {
+    if (put_in_place(there, len, r->area.base)) {
         madvise(r->area.base, len, MADV_DONTFORK);
         r->is_shared = true;
         return 0;
@@ -258,7 +252,7 @@ void pd_region_fork_prepare(unsigned level)
         if (!r->is_shared)
             continue;
         c->len = used_of(r);
-        c->at = map(NULL, c->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        c->at = map(c->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (c->at)
             copy_pages(c->at, r);
     }
@@ -276,19 +270,20 @@ void pd_region_fork_parent(unsigned level)
 /* Puts the copy in the place of the area, where a mapping is. */
 static PD_IN_CHILD bool use_copy(region *r, copy *c)
 {
-    if (!c->at || !put_in_place(r, c->at, c->len))
+    if (!c->at || !put_in_place(c->at, c->len, r->area.base))
         return false;
     c->at = NULL;
     r->is_shared = false;
     return true;
 }
 
-/* Handlers of other libraries may have mapped something there. */
+/* Handlers of other libraries may have mapped something there. A child inherits no locks of memory. */
 static PD_IN_CHILD bool reserve_again(const region *r)
 {
     enum { FIXED_NOREPLACE = 0x100000 }; /* MAP_FIXED_NOREPLACE of Linux 4.17; before, a hint */
-    char *place = map(r->area.base, size_of(r), PROT_NONE, UNUSED | FIXED_NOREPLACE, -1, 0);
-    if (place && place != r->area.base)
+    char *place =
+        pd_next()->mmap(r->area.base, size_of(r), PROT_NONE, UNUSED | FIXED_NOREPLACE, -1, 0);
+    if (place != MAP_FAILED && place != r->area.base)
         pd_next()->munmap(place, size_of(r));
     return place == r->area.base;
 }
@@ -307,9 +302,12 @@ void pd_region_leave(void)
     pd_region_fork_prepare(0);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
         region *r = &regions[i];
-        size_t len = copies[0][i].len;
-        if (r->is_shared && use_copy(r, &copies[0][i]) && len < size_of(r))
-            map(r->area.base + len, size_of(r) - len, PROT_NONE, UNUSED | MAP_FIXED, -1, 0);
+        size_t len = copies[0][i].len, rest = size_of(r) - len;
+        char *tail = NULL;
+        if (r->is_shared && use_copy(r, &copies[0][i]) && rest)
+            tail = map(rest, PROT_NONE, UNUSED, -1, 0);
+        if (tail)
+            put_in_place(tail, rest, r->area.base + len);
     }
     pd_region_fork_parent(0);
 }

@@ -16,7 +16,6 @@
 
 #include "agent/base/remains.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Reserves the first area. Call once, after pd_reserve_begin. Without it, all pages are those of the
@@ -27,7 +26,7 @@ void pd_region_begin(void);
 void *pd_region_map(void *cookie, size_t size);
 void pd_region_unmap(void *cookie, void *ptr, size_t size);
 
-/* Makes room for the tracker to grow without a system call (life/confine.h). */
+/* Makes room for the tracker to grow without a system call (life/life.h). */
 void pd_region_spare(void);
 
 /* NULL: there is no area. */

@@ -1,7 +1,8 @@
 /* What the agent and the command compute of the same file: see remains.h. */
 #include "agent/base/remains.h"
 
-#include <stddef.h>
+#include "agent/base/text.h"
+
 #include <string.h>
 
 /* By the method of FNV, a word at a time: each word that changes changes the result. */
@@ -55,25 +56,29 @@ void pd_remains_beat_now(pd_remains_head *head, int64_t nanos, uint64_t next_num
     beat->check = pd_remains_check_beat(beat);
 }
 
-/* The number behind one character. */
-static uint64_t number_at(const char **at)
+pd_stat pd_stat_read(const char *text)
 {
-    uint64_t number = 0;
-    for (++*at; **at >= '0' && **at <= '9'; ++*at)
-        number = 10 * number + (uint64_t)(**at - '0');
-    return number;
+    enum { SPACES = 20 }; /* from the name, which may have any character, to the start */
+    const char *at = strrchr(text, ')'), *last = strrchr(text, ' ');
+    if (!at || at[1] != ' ')
+        return (pd_stat){.state = 0};
+    pd_stat stat = {.state = at[2], .exit_code = (int)pd_number_at(last + 1)};
+    for (int i = 0; at && i < SPACES; i++)
+        at = strchr(at + 1, ' ');
+    stat.since_boot = at ? pd_number_at(at + 1) : 0;
+    return stat;
 }
 
 void pd_remains_read_process(const char *stat, const char *status, pd_remains_process *out)
 {
-    enum { SPACES = 20 }; /* from the name, which may have any character, to the start */
-    const char *at = strrchr(stat, ')'), *line = strstr(status, "\nNSpid:");
-    const bool has_ended = !at || at[1] != ' ' || strchr("ZXx", at[2]);
-    for (int i = 0; at && i < SPACES; i++)
-        at = strchr(at + 1, ' ');
-    out->since_boot = at && !has_ended ? number_at(&at) : 0;
+    static const char field[] = "\nNSpid:";
+    const pd_stat read = pd_stat_read(stat);
+    const char *numbers = strstr(status, field);
+    out->since_boot = pd_stat_has_ended(&read) ? 0 : read.since_boot;
     out->number = 0;
-    at = line ? line + strlen("\nNSpid:") : "";
-    while (*at == '\t' || *at == ' ')
-        out->number = number_at(&at);
+    numbers += numbers ? sizeof field - 1 : 0;
+    while (numbers && (*numbers == '\t' || *numbers == ' ')) {
+        out->number = pd_number_at(++numbers);
+        numbers += strcspn(numbers, "\t \n");
+    }
 }

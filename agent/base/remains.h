@@ -14,8 +14,6 @@
 
 #include "agent/base/launch.h"
 
-#include <stdint.h>
-
 #define PD_REMAINS_ENDING ".live"     /* of the name; a number may follow: ".live.1" */
 #define PD_REMAINS_USER   "uid-"      /* of the name of a folder for one user; the number follows */
 #define PD_REMAINS_LOST   ".lost.txt" /* of the name of a file about windows that were lost */
@@ -106,6 +104,20 @@ const pd_remains_beat *pd_remains_last_beat(const pd_remains_head *head);
 
 /* Notes that the process lives. */
 void pd_remains_beat_now(pd_remains_head *head, int64_t nanos, uint64_t next_number);
+
+/* What /proc/PID/stat says. */
+typedef struct pd_stat {
+    char state;          /* of the main thread; 0: not known */
+    uint64_t since_boot; /* when the process began, in ticks */
+    int exit_code;       /* as waitpid returns it, if the main thread has ended */
+} pd_stat;
+
+pd_stat pd_stat_read(const char *text);
+
+static inline bool pd_stat_has_ended(const pd_stat *stat)
+{
+    return !stat->state || stat->state == 'Z' || stat->state == 'X' || stat->state == 'x';
+}
 
 /* Reads what /proc/PID/stat and /proc/PID/status say: when the process began, 0 if it has ended, and its number in the
  * innermost namespace, 0 if the kernel does not say. */

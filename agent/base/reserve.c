@@ -2,10 +2,9 @@
 #include "agent/base/reserve.h"
 
 #include "agent/base/agent.h"
+#include "agent/base/real.h"
 #include "base/lock.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -16,14 +15,43 @@ enum { PAGE = 4096 };
 static bool is_taken[PAGES];
 static pd_area area = {.pages = PAGES, .is_taken = is_taken};
 static bool has_small_pages;
-static pd_lock lock; /* of the area */
+static PD_OF_PROCESS pd_lock lock; /* of the area */
 static __thread bool may_take __attribute__((tls_model("initial-exec")));
+
+static atomic_bool is_locked; /* a new mapping is locked, and counts for RLIMIT_MEMLOCK */
+
+void pd_map_future_is_locked(void)
+{
+    atomic_store(&is_locked, true);
+}
+
+/* Unlocks the page and makes it larger: what was not locked is not locked then. */
+static void *grow(void *page, size_t len, bool is_noted)
+{
+    const pd_other_functions *next = pd_next();
+    void *ptr = munlock(page, PAGE) ? MAP_FAILED
+                : is_noted          ? mremap(page, PAGE, len, MREMAP_MAYMOVE)
+                                    : next->mremap(page, PAGE, len, MREMAP_MAYMOVE);
+    if (ptr == MAP_FAILED)
+        is_noted ? munmap(page, PAGE) : next->munmap(page, PAGE);
+    return ptr;
+}
+
+void *pd_map_unlocked(size_t len, int access, int flags, int fd, uint64_t off, bool is_noted)
+{
+    const bool must_grow = atomic_load(&is_locked) && !pd_the_agent.has_filter;
+    const size_t first = must_grow ? PAGE : len;
+    void *ptr = is_noted ? mmap(NULL, first, access, flags, fd, (pd_plain_offset)off)
+                         : pd_next()->mmap(NULL, first, access, flags, fd, (pd_plain_offset)off);
+    if (ptr != MAP_FAILED && must_grow)
+        ptr = grow(ptr, len, is_noted);
+    return ptr == MAP_FAILED ? NULL : ptr;
+}
 
 static void *map(size_t size, int flags)
 {
-    void *pages =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-    return pages == MAP_FAILED ? NULL : pages;
+    return pd_map_unlocked(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0,
+                           true);
 }
 
 void pd_reserve_begin(void)
@@ -101,12 +129,9 @@ static void *take(size_t size)
 
 void *pd_reserve_map(size_t size)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     void *pages = map(size, 0);
-    if (!pages)
-        pages = take(size);
-    errno = kept;
-    return pages;
+    return pages ? pages : take(size);
 }
 
 /* Sets the block to zeros. The kernel does that if pages have this size and memory is not
@@ -121,7 +146,7 @@ void pd_reserve_unmap(void *ptr, size_t size)
 {
     if (!ptr)
         return;
-    int kept = errno;
+    PD_KEEP_ERRNO;
     if (pd_area_has(&area, ptr)) {
         clear(ptr, pages_of(size) * PAGE);
         pd_lock_take(&lock);
@@ -130,10 +155,4 @@ void pd_reserve_unmap(void *ptr, size_t size)
     } else {
         munmap(ptr, size);
     }
-    errno = kept;
-}
-
-PD_IN_CHILD void pd_reserve_forget(void)
-{
-    pd_lock_reset(&lock);
 }

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Address space that is given out in runs of whole pages of 4 KiB, by first fit. */
 typedef struct pd_area {
@@ -29,6 +30,14 @@ bool pd_area_has(const pd_area *area, const void *ptr);
 
 #define PD_RESERVE_LEN ((size_t)4 << 20)
 
+/* Maps len bytes, whole pages, as mmap does at any address. is_noted: by the functions that the agent
+ * replaces, so that the addresses are known as the agent's. mlockall(2) of the program does not lock them.
+ * Returns NULL without memory. */
+void *pd_map_unlocked(size_t len, int access, int flags, int fd, uint64_t off, bool is_noted);
+
+/* Call before the program locks what it will map (MCL_FUTURE). */
+void pd_map_future_is_locked(void);
+
 /* Reserves the address space. Call once, before the others. */
 void pd_reserve_begin(void);
 
@@ -40,8 +49,5 @@ void *pd_reserve_map(size_t size);
 
 /* Releases pages of that size. ptr may be NULL. */
 void pd_reserve_unmap(void *ptr, size_t size);
-
-/* Call in the child of a fork. */
-void pd_reserve_forget(void);
 
 #endif

@@ -64,6 +64,7 @@ typedef struct pd_settings {
     pprofdelta_format format;
     const pprofdelta_attribute *resource;
     size_t resource_len;
+    const char *resource_text; /* as the variable has it; empty: none */
 } pd_settings;
 
 /* The end of the names of files with profiles. */

@@ -1,9 +1,9 @@
 /* Texts and files: see text.h. */
 #include "agent/base/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 void pd_text_add_list(pd_fixed_text *text, const char *format, va_list list)
@@ -50,13 +50,19 @@ const char *pd_words_of_error(int error)
     return other;
 }
 
+void pd_close(int fd)
+{
+    PD_KEEP_ERRNO;
+    if (fd >= 0)
+        close(fd);
+}
+
 int pd_open_high(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO)
         return fd;
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), kept = errno;
-    close(fd);
-    errno = kept;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    pd_close(fd);
     return high;
 }
 
@@ -85,10 +91,44 @@ bool pd_read_text(const char *path, char *text, size_t size)
 {
     int fd = pd_open(path, O_RDONLY);
     ssize_t len = fd >= 0 ? read(fd, text, size - 1) : -1;
-    if (fd >= 0)
-        close(fd);
+    pd_close(fd);
     text[len > 0 ? len : 0] = '\0';
     return len > 0;
+}
+
+const char *pd_name_in(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Takes the complete lines, and moves the rest to the beginning. Returns the length of the rest. */
+static size_t take_lines(char *bytes, size_t len, void (*take)(void *, pd_bytes), void *cookie)
+{
+    size_t at = 0;
+    for (const char *end; (end = memchr(bytes + at, '\n', len - at));) {
+        size_t next = (size_t)(end - bytes);
+        take(cookie, (pd_bytes){(const uint8_t *)bytes + at, next - at});
+        at = next + 1;
+    }
+    memmove(bytes, bytes + at, len - at);
+    return len - at;
+}
+
+int pd_read_lines(int fd, char *bytes, size_t size, void (*take)(void *, pd_bytes), void *cookie)
+{
+    int error = fd < 0 ? errno : 0;
+    size_t len = 0;
+    bool is_any = false;
+    for (ssize_t got = 1; !error && got;) {
+        got = read(fd, bytes + len, size - len);
+        if (got < 0)
+            error = errno == EINTR ? 0 : errno;
+        is_any |= got > 0;
+        len = got > 0 ? take_lines(bytes, len + (size_t)got, take, cookie) : len;
+    }
+    pd_close(fd);
+    return error ? error : is_any ? 0 : ENOENT;
 }
 
 /* strtoull would have another name on each C library. */

@@ -3,28 +3,17 @@
 
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
-#include "agent/stacks/function_names.h"
-#include "agent/delivery/handover.h"
-#include "agent/delivery/keep.h"
-#include "agent/delivery/largest_sites.h"
-#include "agent/delivery/live.h"
-#include "agent/account/mappings.h"
-#include "agent/base/notice.h"
-#include "agent/base/text.h"
+#include "agent/stacks/stacks.h"
 #include "agent/base/reserve.h"
-#include "agent/delivery/spool.h"
-#include "agent/delivery/summary.h"
 
-static _Atomic int is_busy;        /* a thread delivers */
-static atomic_bool has_failed;     /* what the last delivery had is not delivered yet */
-static uint64_t delivered_changes; /* of the mappings; of the thread that delivers */
+static PD_OF_PROCESS _Atomic int is_busy;    /* a thread delivers */
+static PD_OF_PROCESS atomic_bool has_failed; /* what the last delivery had is not delivered yet */
+static uint64_t delivered_changes;           /* of the mappings; of the thread that delivers */
 
 unsigned pd_delivery_max_millis(void)
 {
     enum { FILE_MILLIS = 10000, SLACK_MILLIS = 1000 };
-    const pd_settings *settings = &pd_the_agent.settings;
-    return settings->command ? (unsigned)settings->timeout * 1000 + SLACK_MILLIS : FILE_MILLIS;
+    return pd_given.command ? (unsigned)pd_given.timeout * 1000 + SLACK_MILLIS : FILE_MILLIS;
 }
 
 /* One delivery, and the message about its failure. */
@@ -41,34 +30,38 @@ static int write_profile(int fd, void *cookie)
     return pd_write_all(fd, d->data, d->len);
 }
 
+/* Begins the message about a failure: the reason follows. */
+static void explain(delivery *d, const char *what, const char *fate_of_last)
+{
+    if (d->is_last)
+        pd_text_add(&d->why, "the last profile %s%s: ", what, fate_of_last);
+    else
+        pd_text_add(&d->why, "a profile %s; the next one will have its events: ", what);
+}
+
 static bool to_file(delivery *d)
 {
     uint64_t number;
     pd_fixed_text where = {.len = 0};
-    int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, d,
-                               &number, &where);
+    int error = pd_spool_write(pd_settings_ending(&pd_given), write_profile, d, &number, &where);
     if (error) {
         pd_summary_lost(error);
         pd_live_fit(); /* it may make room for the next profile */
-        pd_text_add(&d->why, "%s: %s%s: %s", pd_the_agent.settings.dir,
-                    d->is_last ? "the last profile cannot be written"
-                               : "a profile cannot be written; the next one will have its events",
-                    d->is_last ? pd_live_fate() : "", pd_words_of_error(error));
+        pd_text_add(&d->why, "%s: ", pd_given.dir);
+        explain(d, "cannot be written", pd_live_fate());
+        pd_text_add(&d->why, "%s", pd_words_of_error(error));
         return false;
     }
     atomic_store(&pd_the_agent.next_number, number + 1);
-    pd_summary_wrote(number);
+    atomic_fetch_add(&pd_the_agent.files, 1);
     pd_keep_add(&where);
     return true;
 }
 
 static bool to_command(delivery *d)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
-    pd_text_add(&d->why, d->is_last
-                             ? "the last profile was not delivered: "
-                             : "a profile was not delivered; the next one will have its events: ");
-    if (pd_hand_over(settings->command, d->data, d->len, (unsigned)settings->timeout, &d->why)) {
+    explain(d, "was not delivered", "");
+    if (pd_hand_over(d->data, d->len, &d->why)) {
         d->why.len = 0;
         return true;
     }
@@ -83,14 +76,14 @@ static int deliver(void *cookie, const void *data, size_t len)
     delivery *d = cookie;
     d->data = data;
     d->len = len;
-    return (pd_the_agent.settings.command ? to_command(d) : to_file(d)) ? 0 : -1;
+    return (pd_given.command ? to_command(d) : to_file(d)) ? 0 : -1;
 }
 
 static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
 {
     const pprofdelta_sink sink = {.write = deliver, .cookie = d};
     const pprofdelta_heap_inuse inuse =
-        pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
+        pd_given.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     pd_reserve_allow(true);
     if (atomic_load(&pd_the_agent.samples) >= PD_SAMPLES_FEW)
         pd_function_names_open();
@@ -103,17 +96,16 @@ static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofde
 /* Did neither the heap nor the mappings change? Nothing is lost if the window is not written: the
  * next one begins where the last one that was written ends. At the end of a program only its heap
  * counts, so that programs without a sample leave nothing. */
-static bool is_empty(pprofdelta_heap *heap, pd_occasion why)
+static bool is_empty(const pprofdelta_heap_stats *stats, pd_occasion why)
 {
-    pprofdelta_heap_stats stats = {.size = sizeof stats};
-    pprofdelta_heap_describe(heap, &stats);
-    return !stats.changed && !(pd_the_agent.settings.snapshot && stats.live) &&
+    return !stats->changed && !(pd_given.snapshot && stats->live) &&
            (why == PD_DELIVER_LAST || pd_mappings_changes() == delivered_changes) &&
            !atomic_load(&has_failed);
 }
 
-static void notify_missing(pprofdelta_heap *heap)
+static void send_window(pprofdelta_heap *heap, pd_occasion why)
 {
+    const bool is_last = why == PD_DELIVER_LAST;
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_describe(heap, &stats);
     if (stats.dropped_memory)
@@ -121,13 +113,7 @@ static void notify_missing(pprofdelta_heap *heap)
                         "samples are missing in the profiles of this process, %ju up to now: the "
                         "kernel has no memory for them, or no more mappings (vm.max_map_count)",
                         (uintmax_t)stats.dropped_memory);
-}
-
-static void send_window(pprofdelta_heap *heap, pd_occasion why)
-{
-    notify_missing(heap);
-    const bool is_last = why == PD_DELIVER_LAST;
-    if (why != PD_DELIVER_ASKED && is_empty(heap, why))
+    if (why != PD_DELIVER_ASKED && is_empty(&stats, why))
         return;
     pprofdelta_error err;
     uint64_t changes = pd_mappings_changes();
@@ -143,15 +129,14 @@ static void send_window(pprofdelta_heap *heap, pd_occasion why)
         pd_largest_sites_allow();
     } else {
         pprofdelta_heap_abandon(heap);
-        if (!d.why.len)
-            pd_text_add(&d.why, "%s%s: %s",
-                        is_last ? "the last profile could not be made"
-                                : "a profile could not be made; the next one will have its events",
-                        is_last ? pd_live_fate() : "", err.text);
+        if (!d.why.len) {
+            explain(&d, "could not be made", pd_live_fate());
+            pd_text_add(&d.why, "%s", err.text);
+        }
     }
     pd_account_done();
     if (d.why.len)
-        pd_notice_send(is_last ? PD_NOTICE_LAST : PD_NOTICE_OUTPUT, &d.why);
+        pd_notice_print(is_last ? PD_NOTICE_LAST : PD_NOTICE_OUTPUT, "%s", d.why.bytes);
 }
 
 bool pd_delivery_hold(unsigned milliseconds)
@@ -181,11 +166,4 @@ bool pd_delivery_has_all(void)
 void pd_delivery_release(void)
 {
     pd_await_set(&is_busy, 0);
-}
-
-void pd_delivery_forget(void)
-{
-    atomic_store(&is_busy, 0);
-    atomic_store(&has_failed, false);
-    pd_largest_sites_allow();
 }

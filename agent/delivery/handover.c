@@ -1,18 +1,14 @@
-/* Hands a profile to a command: see handover.h. */
-#include "agent/delivery/handover.h"
+/* Hands a profile to a command: see delivery.h. */
+#include "agent/delivery/delivery.h"
 
-#include "agent/base/launch.h"
+#include "agent/base/agent.h"
 #include "agent/base/real.h"
-#include "agent/base/text.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { STACK_LEN = 64 << 10 };
@@ -20,12 +16,9 @@ enum { STACK_LEN = 64 << 10 };
 /* Parameters and results of the helper and of the command's process, in memory that all three
  * share. */
 typedef struct errand {
-    const char *command;
     int input, nowhere;
-    unsigned seconds;
     int error;    /* errno if the command could not be started */
     int status;   /* as waitpid returns it */
-    bool is_over; /* the command ended by itself */
     bool is_late; /* the command was killed */
     sigset_t none;
     char *command_stack, *helper_stack; /* the ends of the stacks */
@@ -78,7 +71,7 @@ static int become_command(void *cookie)
         if (syscall(SYS_close_range, above, ~0U, 0) != 0)
             for (int fd = above; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
                 close(fd);
-        char *const arguments[] = {(char *)"sh", (char *)"-c", (char *)e->command, NULL};
+        char *const arguments[] = {(char *)"sh", (char *)"-c", (char *)pd_given.command, NULL};
         execve("/bin/sh", arguments, environment);
     }
     e->error = errno ? errno : EIO;
@@ -92,18 +85,17 @@ static void await(errand *e, pid_t pid)
     const struct timespec pause = {.tv_nsec = STEP_NANOS};
     pid_t got;
     for (uint64_t steps = 0; (got = waitpid(pid, &e->status, WNOHANG)) == 0; steps++) {
-        if (steps >= (uint64_t)e->seconds * STEPS_PER_SECOND) {
+        if (steps >= pd_given.timeout * STEPS_PER_SECOND) {
             e->is_late = true;
             kill(-pid, SIGKILL);
             kill(pid, SIGKILL);
-            waitpid(pid, &e->status, 0);
-            return;
+            got = waitpid(pid, &e->status, 0);
+            break;
         }
         nanosleep(&pause, NULL);
     }
-    e->is_over = got == pid;
-    if (got < 0)
-        e->error = errno;
+    if (got < 0 || e->error == ECHILD) /* as it began: sh was started */
+        e->error = got < 0 ? errno : 0;
 }
 
 /* Runs in the helper, which shares the memory of the program but is a process with its own signal
@@ -127,10 +119,8 @@ static pid_t start_helper(errand *e)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t helper = clone(help, e->helper_stack, CLONE_VM, e);
-    int kept = errno;
+    pid_t helper = clone(help, e->helper_stack, CLONE_VM, e); /* pthread_sigmask keeps errno */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = kept;
     return helper;
 }
 
@@ -142,13 +132,11 @@ static bool run(errand *e, pd_fixed_text *why)
         e->error = errno;
     while (helper >= 0 && waitpid(helper, NULL, (int)__WCLONE) < 0 && errno == EINTR)
         continue;
-    if (!e->error && !e->is_late && !e->is_over)
-        e->error = ECHILD; /* the helper was killed */
     int status = WIFEXITED(e->status) ? WEXITSTATUS(e->status) : 128 + WTERMSIG(e->status);
     if (e->error)
         pd_text_add(why, "the command could not be started: %s", pd_words_of_error(e->error));
     else if (e->is_late)
-        pd_text_add(why, "the command took longer than %u s", e->seconds);
+        pd_text_add(why, "the command took longer than %ju s", (uintmax_t)pd_given.timeout);
     else if (status)
         pd_text_add(why, "the command exited with status %d", status);
     return !e->error && !e->is_late && !status;
@@ -158,38 +146,30 @@ static bool run(errand *e, pd_fixed_text *why)
 static int as_input(const void *data, size_t len)
 {
     int fd = pd_open_high((int)syscall(SYS_memfd_create, "pprofdelta", 1U /* MFD_CLOEXEC */));
-    if (fd < 0)
-        return -1;
-    int error = pd_write_all(fd, data, len);
-    if (error || lseek(fd, 0, SEEK_SET) != 0) {
-        close(fd);
-        errno = error ? error : EIO;
-        return -1;
-    }
-    return fd;
+    int error = fd >= 0 ? pd_write_all(fd, data, len) : errno;
+    if (!error && lseek(fd, 0, SEEK_SET) == 0)
+        return fd;
+    pd_close(fd);
+    errno = error ? error : EIO;
+    return -1;
 }
 
-bool pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
-                  pd_fixed_text *why)
+bool pd_hand_over(const void *data, size_t len, pd_fixed_text *why)
 {
     /* Static, since the kernel may have no more memory for this process. */
     static _Alignas(16) char stacks[2][STACK_LEN];
     static errand memory;
     errand *e = &memory;
-    *e = (errand){.command = command,
-                  .seconds = seconds,
+    *e = (errand){.error = ECHILD, /* unless the helper says more: it was killed */
                   .command_stack = stacks[0] + STACK_LEN,
                   .helper_stack = stacks[1] + STACK_LEN};
     sigemptyset(&e->none);
     e->nowhere = pd_open("/dev/null", O_WRONLY);
     e->input = e->nowhere < 0 ? -1 : as_input(data, len);
-    int error = e->input < 0 ? errno : 0;
-    if (error)
-        pd_text_add(why, "the command could not be started: %s", pd_words_of_error(error));
-    bool is_taken = !error && run(e, why);
-    if (e->input >= 0)
-        close(e->input);
-    if (e->nowhere >= 0)
-        close(e->nowhere);
+    if (e->input < 0)
+        pd_text_add(why, "the command could not be started: %s", pd_words_of_error(errno));
+    bool is_taken = e->input >= 0 && run(e, why);
+    pd_close(e->input);
+    pd_close(e->nowhere);
     return is_taken;
 }

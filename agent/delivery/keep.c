@@ -1,75 +1,59 @@
-/* Deletes the oldest profiles of a run: see keep.h.
+/* Deletes the oldest profiles of a run: see delivery.h.
  *
  * Nothing in the list is trusted: a file is deleted only if it is regular and has the inode that was
  * listed. If a process is killed while it changes the list, an entry may be there twice. */
-#include "agent/delivery/keep.h"
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
-#include "agent/delivery/spool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
-
-static atomic_bool has_deleted;
-
-bool pd_keep_has_deleted(void)
-{
-    return atomic_load(&has_deleted);
-}
 
 typedef struct entry {
     uint64_t inode, bytes;
-    int64_t nanos;                /* when it was written, by a clock that nobody sets */
-    char name[PD_SPOOL_NAME_MAX]; /* without the directory; ends with a NUL */
+    int64_t nanos;  /* when it was written, by a clock that nobody sets */
+    char name[128]; /* without the directory, with a slash before it; ends with a NUL */
 } entry;
 
 typedef struct total {
     uint64_t files, bytes;
 } total;
 
-/* Is it a regular file with this path? A path that was cut off names no file of ours. */
-static bool is_regular(const char *path, struct stat *status)
+static bool is_regular(const char *name, struct stat *status)
 {
-    return lstat(path, status) == 0 && S_ISREG(status->st_mode);
+    return pd_spool_stat(name, status) == 0 && S_ISREG(status->st_mode);
 }
 
-static bool describe(const pd_fixed_text *path, entry *out)
+static bool describe(const char *path, entry *out)
 {
     struct stat status;
-    const char *slash = strrchr(path->bytes, '/');
-    if (!slash || strlen(slash + 1) >= sizeof out->name || !is_regular(path->bytes, &status))
+    const char *name = strrchr(path, '/');
+    if (!name || strlen(name) >= sizeof out->name || !is_regular(name, &status))
         return false;
     *out = (entry){.inode = status.st_ino,
                    .bytes = (uint64_t)status.st_size,
                    .nanos = (int64_t)pd_nanos_of(CLOCK_BOOTTIME)};
-    memcpy(out->name, slash + 1, strlen(slash + 1));
+    memcpy(out->name, name, strlen(name));
     return true;
 }
 
 static void delete_file(const entry *e)
 {
     struct stat status;
-    pd_fixed_text path = {.len = 0};
-    if (strncmp(e->name, "heap.", 5) != 0 || strchr(e->name, '/'))
-        return;
-    pd_text_add(&path, "%s/%s", pd_the_agent.settings.dir, e->name);
-    if (is_regular(path.bytes, &status) && status.st_ino == e->inode && unlink(path.bytes) == 0)
-        atomic_store(&has_deleted, true);
+    if (strncmp(e->name, "/heap.", 6) == 0 && !strchr(e->name + 1, '/') &&
+        is_regular(e->name, &status) && status.st_ino == e->inode && !pd_spool_remove(e->name))
+        atomic_store(&pd_the_agent.has_deleted, true);
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */
 
-static pd_fixed_text path_of_list(void)
+static pd_fixed_text name_of_list(void)
 {
-    pd_fixed_text path = {.len = 0};
-    pd_text_add(&path, "%s/.pprofdelta-%s-%u", pd_the_agent.settings.dir, pd_the_agent.settings.run,
-                (unsigned)geteuid());
-    return path;
+    pd_fixed_text name = {.len = 0};
+    pd_text_add(&name, "/.pprofdelta-%s-%u", pd_given.run, (unsigned)geteuid());
+    return name;
 }
 
 /* Waits while another process has it, which takes well under a millisecond unless that process is
@@ -92,14 +76,11 @@ static bool lock(int fd)
 static int open_list(void)
 {
     struct stat status;
-    const pd_fixed_text path = path_of_list();
-    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    int fd = pd_open_high(open(path.bytes, flags, 0600));
+    int fd = pd_spool_open(name_of_list().bytes, O_RDWR | O_CREAT | O_NONBLOCK);
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
         status.st_uid == geteuid() && lock(fd))
         return fd;
-    if (fd >= 0)
-        close(fd);
+    pd_close(fd);
     return -1;
 }
 
@@ -117,12 +98,11 @@ static bool put(int fd, uint64_t at, const entry *e)
 
 static bool is_over(const total *t, const entry *oldest, int64_t now)
 {
-    const pd_settings *s = &pd_the_agent.settings;
-    if (s->keep == PD_KEEP_FILES)
-        return t->files > s->keep_most;
-    if (s->keep == PD_KEEP_BYTES)
-        return t->bytes > s->keep_most;
-    return now > oldest->nanos && (uint64_t)now - (uint64_t)oldest->nanos > s->keep_most;
+    if (pd_given.keep == PD_KEEP_FILES)
+        return t->files > pd_given.keep_most;
+    if (pd_given.keep == PD_KEEP_BYTES)
+        return t->bytes > pd_given.keep_most;
+    return now > oldest->nanos && (uint64_t)now - (uint64_t)oldest->nanos > pd_given.keep_most;
 }
 
 /* Deletes the oldest of the files in the list while they and the last one are over the limit.
@@ -161,8 +141,7 @@ static void update(int fd, const entry *last)
 void pd_keep_add(const pd_fixed_text *path)
 {
     entry last;
-    const pd_settings *s = &pd_the_agent.settings;
-    if (!s->keep || s->command || !describe(path, &last))
+    if (!pd_given.keep || pd_given.command || !describe(path->bytes, &last))
         return;
     int fd = open_list();
     if (fd < 0)
@@ -173,9 +152,6 @@ void pd_keep_add(const pd_fixed_text *path)
 
 void pd_keep_end(void)
 {
-    const pd_settings *s = &pd_the_agent.settings;
-    if (!s->keep || (pid_t)s->command_pid != getpid())
-        return;
-    const pd_fixed_text path = path_of_list();
-    unlink(path.bytes);
+    if (pd_given.keep && (pid_t)pd_given.command_pid == getpid())
+        pd_spool_remove(name_of_list().bytes);
 }

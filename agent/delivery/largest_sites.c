@@ -1,14 +1,11 @@
-/* Reports of the largest sites: see largest_sites.h. */
-#include "agent/delivery/largest_sites.h"
+/* Reports of the largest sites: see delivery.h. */
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/notice.h"
-#include "agent/base/text.h"
-#include "agent/delivery/spool.h"
 
 enum { SITES = 20 };
 
-static atomic_bool is_reported; /* a failed allocation, in this window */
+static PD_OF_PROCESS atomic_bool is_reported; /* a failed allocation, in this window */
 
 static int write_sites(int fd, void *heap)
 {
@@ -18,7 +15,7 @@ static int write_sites(int fd, void *heap)
 static void report(pd_notice topic, pd_fixed_text *text)
 {
     pprofdelta_heap *heap = pd_agent_heap();
-    if (pd_the_agent.settings.command) {
+    if (pd_given.command) {
         pd_text_add(text, "; the largest sites:");
         int fd = pd_notice_open(topic, text);
         if (fd >= 0)
@@ -31,7 +28,7 @@ static void report(pd_notice topic, pd_fixed_text *text)
     int error = pd_spool_write(".top.txt", write_sites, heap, &number, &where);
     pd_text_add(text, "; the largest sites %s %s", error ? "could not be written:" : "are in",
                 error ? pd_words_of_error(error) : where.bytes);
-    pd_notice_send(topic, text);
+    pd_notice_print(topic, "%s", text->bytes);
 }
 
 void pd_largest_sites_out_of_memory(size_t size)
@@ -46,12 +43,11 @@ void pd_largest_sites_out_of_memory(size_t size)
 void pd_largest_sites_threshold(void)
 {
     pd_fixed_text text = {.len = 0};
-    const pd_settings *settings = &pd_the_agent.settings;
-    const char *where = settings->limit.where;
-    pd_text_add(&text, "more than %ju bytes are in use", (uintmax_t)settings->threshold);
-    if (settings->share)
-        pd_text_add(&text, ", %ju%% of the %s of %ju bytes%s%s", (uintmax_t)settings->share,
-                    *where ? "limit" : "machine's memory", (uintmax_t)settings->limit.bytes,
+    const char *where = pd_given.limit.where;
+    pd_text_add(&text, "more than %ju bytes are in use", (uintmax_t)pd_given.threshold);
+    if (pd_given.share)
+        pd_text_add(&text, ", %ju%% of the %s of %ju bytes%s%s", (uintmax_t)pd_given.share,
+                    *where ? "limit" : "machine's memory", (uintmax_t)pd_given.limit.bytes,
                     *where ? " in " : "", where);
     report(PD_NOTICE_LIMIT, &text);
 }

@@ -1,31 +1,24 @@
-/* The file from which the last window of a killed process is made: see live.h. */
-#include "agent/delivery/live.h"
+/* The file from which the last window of a killed process is made: see delivery.h. */
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/notice.h"
 #include "agent/base/region.h"
-#include "agent/base/self.h"
-#include "agent/base/text.h"
-#include "agent/delivery/spool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 enum { NONE, THERE, FAILED };
 
-static int state;
-static pd_fixed_text name; /* of the file, with a slash before it; valid while THERE */
-static dev_t file_dev;     /* which file that is */
-static ino_t file_ino;
-static int64_t ended; /* when the last window arrived; what comes next is an end or an exec */
+static PD_OF_PROCESS int state; /* NONE */
+static pd_fixed_text name;      /* of the file, with a slash before it; valid while THERE */
+static struct stat file_status; /* which file that is */
+static PD_OF_PROCESS int64_t
+    ended; /* when the last window arrived; what comes next is an end or an exec */
 
 /* An overlay hides what its upper file system is, but asks it these questions. */
 static bool is_over_ext4_or_xfs(int fd)
@@ -55,42 +48,17 @@ static bool is_on_known_system(int fd)
 /* An earlier process of this name and pid may have left one. */
 static int create(void)
 {
-    enum { TRIES = 100, HOW = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC };
+    enum { TRIES = 100 };
     int fd = -1;
-    for (int i = 0; fd < 0 && i < TRIES; i++) {
-        char path[PD_SPOOL_PATH_MAX];
+    errno = EEXIST;
+    for (int i = 0; fd < 0 && errno == EEXIST && i < TRIES; i++) {
         name.len = 0;
         pd_text_add(&name, "/heap.%s.%d%s", pd_program_name(), (int)getpid(), PD_REMAINS_ENDING);
         if (i)
             pd_text_add(&name, ".%d", i);
-        int base = pd_spool_path(&name, path);
-        fd = pd_open_high(openat(base, path, HOW, 0600));
-        if (fd < 0 && errno != EEXIST)
-            break;
+        fd = pd_spool_open(name.bytes, O_RDWR | O_CREAT | O_EXCL);
     }
     return fd;
-}
-
-static void remove_file(void)
-{
-    char path[PD_SPOOL_PATH_MAX];
-    int base = pd_spool_path(&name, path);
-    unlinkat(base, path, 0);
-}
-
-void pd_live_prepare(void)
-{
-    const pd_settings *settings = &pd_the_agent.settings;
-    const char *resource = getenv(PD_VARIABLE_RESOURCE);
-    pd_remains_head *head = pd_region_head();
-    if (!head || !settings->live)
-        return;
-    head->format = (uint32_t)settings->format;
-    head->snapshot = (uint32_t)settings->snapshot;
-    head->has_account = (uint32_t)settings->account;
-    head->resource_len = resource ? (uint32_t)strnlen(resource, sizeof head->resource) : 0;
-    if (head->resource_len)
-        memcpy(head->resource, resource, head->resource_len);
 }
 
 static void beat(pd_remains_head *head)
@@ -117,9 +85,14 @@ static void describe_process(pd_remains_process *process)
 static void name_process(pd_remains_head *head)
 {
     head->magic = PD_REMAINS_EARLY;
+    head->format = (uint32_t)pd_given.format;
+    head->snapshot = (uint32_t)pd_given.snapshot;
+    head->has_account = (uint32_t)pd_given.account;
+    head->resource_len = (uint32_t)strlen(pd_given.resource_text);
+    memcpy(head->resource, pd_given.resource_text, head->resource_len);
     head->root = (uintptr_t)pd_agent_heap();
-    head->dev = file_dev;
-    head->ino = file_ino;
+    head->dev = file_status.st_dev;
+    head->ino = file_status.st_ino;
     describe_process(&head->process);
     head->check = pd_remains_check_head(head);
     head->account.check = 0; /* that of the parent, before a fork */
@@ -128,12 +101,16 @@ static void name_process(pd_remains_head *head)
         head->areas[i].base = 0;
 }
 
-/* Nobody is in the tracker while its memory is moved. */
+/* Moves the tracker to the file, or with -1 out of it. Nobody is in the tracker meanwhile. */
 static int move_tracker(int fd, bool is_all)
 {
     pprofdelta_heap *heap = pd_agent_heap();
+    int error = 0;
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
-    int error = pd_region_share(fd, is_all);
+    if (fd >= 0)
+        error = pd_region_share(fd, is_all);
+    else
+        pd_region_leave();
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
     return error;
 }
@@ -141,13 +118,10 @@ static int move_tracker(int fd, bool is_all)
 /* Returns NULL, or why the file cannot be used. */
 static const char *use_file(int fd)
 {
-    struct stat status;
     if (!is_on_known_system(fd))
         return "its file system may have no room for a page later";
-    if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &status))
+    if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &file_status))
         return "it cannot be locked";
-    file_dev = status.st_dev;
-    file_ino = status.st_ino;
     name_process(pd_region_head());
     int error = pd_write_all(fd, &pd_region_head()->magic, sizeof(uint64_t));
     error = error ? error : move_tracker(fd, true);
@@ -161,72 +135,52 @@ static bool is_of_directory(int error)
 }
 
 /* What the file took is free then for profiles. It says that it is over, since it may not be this process that can
- * remove it. */
-static void drop_file(void)
+ * remove it. why NULL: another message says it. */
+static void give_up(bool has_file, const char *what, const char *why)
 {
-    pprofdelta_heap *heap = pd_agent_heap();
-    pd_region_head()->magic = PD_REMAINS_OVER;
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
-    pd_region_leave();
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
-    remove_file();
+    if (has_file) {
+        pd_region_head()->magic = PD_REMAINS_OVER;
+        move_tracker(-1, true);
+        pd_spool_remove(name.bytes);
+    }
+    state = FAILED;
+    if (why)
+        pd_notice_print(PD_NOTICE_LIVE,
+                        "if this process is killed, its last window is lost: the file for it "
+                        "cannot %s in %s: %s",
+                        what, pd_given.dir, why);
 }
 
 static void make_file(void)
 {
     int fd = create();
-    int error = fd < 0 ? errno : 0;
-    const char *why = error ? pd_words_of_error(error) : use_file(fd);
-    if (!why) {
-        atomic_signal_fence(memory_order_seq_cst);
+    const char *why = fd < 0 ? pd_words_of_error(errno) : use_file(fd);
+    if (why)
+        give_up(fd >= 0, "be made", is_of_directory(errno) ? NULL : why);
+    else
+        state = THERE;
+    atomic_signal_fence(memory_order_seq_cst);
+    if (!why)
         pd_region_head()->magic = PD_REMAINS_MAGIC;
-    } else if (!is_of_directory(error ? error : errno)) {
-        pd_notice_print(PD_NOTICE_LIVE,
-                        "if this process is killed, its last window is lost: the file for it "
-                        "cannot be made in %s: %s",
-                        pd_the_agent.settings.dir, why);
-    }
-    if (why && fd >= 0)
-        drop_file();
-    if (fd >= 0)
-        close(fd); /* the mapping holds the lock */
-    state = why ? FAILED : THERE;
-}
-
-/* The file has no room for all of the tracker. */
-static void give_up(int error)
-{
-    drop_file();
-    state = FAILED;
-    pd_notice_print(PD_NOTICE_LIVE,
-                    "if this process is killed, its last window is lost: the file for it cannot "
-                    "grow in %s: %s",
-                    pd_the_agent.settings.dir, pd_words_of_error(error));
+    pd_close(fd); /* the mapping holds the lock */
 }
 
 /* The tracker has grown. */
 static void extend_file(void)
 {
-    int error = 0;
-    char path[PD_SPOOL_PATH_MAX];
     struct stat status;
-    int base = pd_spool_path(&name, path);
-    int fd = pd_open_high(openat(base, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (fd < 0 && errno == EACCES)
-        error = errno;
-    if (fd >= 0 && fstat(fd, &status) == 0 && status.st_dev == file_dev &&
-        status.st_ino == file_ino)
+    int fd = pd_spool_open(name.bytes, O_RDWR);
+    int error = fd < 0 && errno == EACCES ? errno : 0;
+    if (fd >= 0 && fstat(fd, &status) == 0 && pd_is_same_file(&status, &file_status))
         error = move_tracker(fd, false);
-    if (fd >= 0)
-        close(fd);
+    pd_close(fd);
     if (error)
-        give_up(error);
+        give_up(true, "grow", pd_words_of_error(error));
 }
 
 void pd_live_fit(void)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
-    if (atomic_load(&pd_is_confined) || !pd_region_head() || !settings->live || !*settings->dir)
+    if (!pd_agent_is_recording() || !pd_region_head() || !pd_given.live || !*pd_given.dir)
         return;
     if (state == NONE && (uint64_t)(pd_now() - ended) > PD_NANOS_PER_SECOND)
         make_file();
@@ -238,21 +192,18 @@ void pd_live_beat(void)
 {
     pd_remains_head *head = pd_region_head();
     pd_live_fit();
-    if (state != THERE)
-        return;
-    beat(head);
+    if (state == THERE)
+        beat(head);
 }
 
 bool pd_live_has_all(void)
 {
-    char path[PD_SPOOL_PATH_MAX];
     struct stat status;
     if (state != THERE || pd_region_has_private())
         return false;
-    int base = pd_spool_path(&name, path);
-    if (fstatat(base, path, &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (pd_spool_stat(name.bytes, &status))
         return errno == EACCES; /* this process has given up the rights to see it */
-    return status.st_dev == file_dev && status.st_ino == file_ino;
+    return pd_is_same_file(&status, &file_status);
 }
 
 bool pd_live_is_there(void)
@@ -266,18 +217,13 @@ const char *pd_live_fate(void)
     return pd_live_is_there() ? "; pprofdelta recover can make it" : " and is lost";
 }
 
-void pd_live_end(void)
+void pd_live_end(bool goes_on)
 {
-    ended = pd_now();
-    if (state != THERE)
-        return;
-    pd_region_head()->magic = PD_REMAINS_OVER;
-    remove_file();
-    state = NONE;
-}
-
-PD_IN_CHILD void pd_live_forget(bool may_have_another)
-{
-    ended = 0;
-    state = may_have_another ? NONE : FAILED;
+    ended = goes_on ? 0 : pd_now();
+    if (state == THERE) {
+        pd_region_head()->magic = PD_REMAINS_OVER;
+        pd_spool_remove(name.bytes);
+    }
+    if (state == THERE || goes_on)
+        state = NONE;
 }

@@ -1,59 +1,52 @@
-/* Writes finished profiles to a directory: see spool.h. */
-#include "agent/delivery/spool.h"
+/* Writes finished profiles to a directory: see delivery.h. */
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/launch.h"
 #include "agent/base/remains.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+enum {
+    NAME_MAX_LEN = 128 /* with a slash before it and a NUL */,
+    PATH_LEN = PD_PATH_MAX + NAME_MAX_LEN
+};
 
 /* ---- the directory --------------------------------------------------------------------------- */
 
 static int held = -1;
-static dev_t held_dev;
-static ino_t held_ino;
-
-/* Moves the descriptor out of the numbers that programs use. Returns it, or -1. */
-static int far_up(int fd)
-{
-    int up = -1;
-    for (int least = 1000; fd >= 0 && up < 0 && least > STDERR_FILENO; least /= 2)
-        up = fcntl(fd, F_DUPFD_CLOEXEC, least);
-    if (fd >= 0)
-        close(fd);
-    return up;
-}
+static struct stat held_status; /* of the directory that it is */
 
 /* The program may have closed it, and given its number to another file. */
 static bool is_held(void)
 {
     struct stat status;
-    return held >= 0 && fstat(held, &status) == 0 && status.st_dev == held_dev &&
-           status.st_ino == held_ino && status.st_nlink > 0;
+    return held >= 0 && fstat(held, &status) == 0 && pd_is_same_file(&status, &held_status) &&
+           status.st_nlink > 0;
 }
 
+/* Moves the descriptor out of the numbers that programs use. */
 static void hold(int fd)
 {
     struct stat status;
-    int up = far_up(fd);
+    int up = -1;
+    for (int least = 1000; fd >= 0 && up < 0 && least > STDERR_FILENO; least /= 2)
+        up = fcntl(fd, F_DUPFD_CLOEXEC, least);
+    pd_close(fd);
     if (up < 0 || fstat(up, &status))
         return;
     if (is_held())
         close(held);
     held = up;
-    held_dev = status.st_dev;
-    held_ino = status.st_ino;
+    held_status = status;
 }
 
 void pd_spool_hold(void)
 {
-    const char *dir = pd_the_agent.settings.dir;
+    const char *dir = pd_given.dir;
     if (*dir && !is_held())
         hold(open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
@@ -66,30 +59,33 @@ bool pd_spool_own_table(void)
            (!kept || syscall(SYS_close_range, 0U, kept - 1, 0) == 0);
 }
 
-/* Returns the directory to which names are relative, and sets *dir to what they begin with. */
-static int find_base(const char **dir)
+/* Writes the path of the name, and returns the directory to which it is relative, or AT_FDCWD. */
+static int find_path(const char *name, char path[PATH_LEN])
 {
-    if (!is_held())
-        return AT_FDCWD;
-    *dir = ".";
-    return held;
+    bool has_base = is_held();
+    snprintf(path, PATH_LEN, "%s%s", has_base ? "." : pd_given.dir, name);
+    return has_base ? held : AT_FDCWD;
 }
 
-/* path has PD_SPOOL_PATH_MAX bytes. dir is shorter than PD_PATH_MAX, and names here
- * are shorter than PD_SPOOL_NAME_MAX. */
-static void join(char *path, const char *dir, const pd_fixed_text *name)
+int pd_spool_open(const char *name, int flags)
 {
-    size_t len = strlen(dir);
-    memcpy(path, dir, len + 1);
-    memcpy(path + len, name->bytes, name->len + 1);
+    char path[PATH_LEN];
+    int base = find_path(name, path);
+    return pd_open_high(openat(base, path, flags | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
-int pd_spool_path(const pd_fixed_text *name, char path[PD_SPOOL_PATH_MAX])
+int pd_spool_stat(const char *name, struct stat *status)
 {
-    const char *dir = pd_the_agent.settings.dir;
-    int base = find_base(&dir);
-    join(path, dir, name);
-    return base;
+    char path[PATH_LEN];
+    int base = find_path(name, path);
+    return fstatat(base, path, status, AT_SYMLINK_NOFOLLOW);
+}
+
+int pd_spool_remove(const char *name)
+{
+    char path[PATH_LEN];
+    int base = find_path(name, path);
+    return unlinkat(base, path, 0);
 }
 
 /* ---- the folder of a user -------------------------------------------------------------------- */
@@ -98,16 +94,15 @@ int pd_spool_path(const pd_fixed_text *name, char path[PD_SPOOL_PATH_MAX])
 int pd_spool_open_folder(uid_t user)
 {
     struct stat status;
-    char path[PD_SPOOL_PATH_MAX];
-    pd_fixed_text name = {.len = 0};
-    int base = pd_spool_path(&name, path);
+    char name[NAME_MAX_LEN], path[PATH_LEN];
+    snprintf(name, sizeof name, "/" PD_REMAINS_USER "%u", (unsigned)user);
+    int base = find_path("/.", path);
     if (fstatat(base, path, &status, 0) || status.st_uid || (status.st_mode & (S_IWGRP | S_IWOTH)))
         return -1;
-    pd_text_add(&name, "/" PD_REMAINS_USER "%u", (unsigned)user);
-    pd_spool_path(&name, path);
+    find_path(name, path);
     if (!geteuid())
         mkdirat(base, path, status.st_mode & 0755);
-    int fd = pd_open_high(openat(base, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    int fd = pd_spool_open(name, O_RDONLY | O_DIRECTORY);
     if (fd < 0 || (fstat(fd, &status) == 0 &&
                    (status.st_uid == user || (!status.st_uid && !fchown(fd, user, getegid())))))
         return fd;
@@ -117,7 +112,7 @@ int pd_spool_open_folder(uid_t user)
 
 void pd_spool_use_folder(int fd, uid_t user)
 {
-    char *dir = pd_the_agent.settings.dir;
+    char *dir = pd_given.dir;
     size_t len = strlen(dir);
     hold(fd);
     snprintf(dir + len, PD_PATH_MAX - len, "/" PD_REMAINS_USER "%u", (unsigned)user);
@@ -135,56 +130,47 @@ void pd_spool_begin(void)
 
 typedef struct spool_file {
     int fd;
-    int base;                          /* the directory, or AT_FDCWD: its path is in the names */
-    const char *dir;                   /* what the names begin with */
-    char temporary[PD_SPOOL_PATH_MAX]; /* empty: the file has no name yet */
+    char temporary[NAME_MAX_LEN]; /* empty: the file has no name yet */
 } spool_file;
 
-/* Adds the path by which linkat gives a name to a file without one. */
-static void add_descriptor(pd_fixed_text *path, int fd)
+/* Writes the path by which linkat gives a name to a file without one. */
+static void find_descriptor(char path[NAME_MAX_LEN], int fd)
 {
-    pd_text_add(path, "/proc/thread-self/fd/%d", fd);
+    snprintf(path, NAME_MAX_LEN, "/proc/thread-self/fd/%d", fd);
 }
 
 /* Creates a file without a name. If the process ends before the file is complete, nothing is left
  * behind. Needs /proc and a file system with O_TMPFILE. */
-static int create_nameless(int base, const char *dir)
+static int create_nameless(void)
 {
-    int fd = pd_open_high(openat(base, dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
-    if (fd < 0)
-        return -1;
-    pd_fixed_text path = {.len = 0};
-    add_descriptor(&path, fd);
-    if (access(path.bytes, F_OK) == 0)
+    char path[PATH_LEN], descriptor[NAME_MAX_LEN];
+    int base = find_path("/.", path);
+    int fd = pd_open_high(openat(base, path, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    find_descriptor(descriptor, fd);
+    if (fd >= 0 && access(descriptor, F_OK) == 0)
         return fd;
-    close(fd);
+    pd_close(fd);
     return -1;
 }
 
-static void name_temporary(spool_file *file)
-{
-    /* Two threads may write at once. The address of the struct makes their names different. */
-    pd_fixed_text name = {.len = 0};
-    pd_text_add(&name, "/.pprofdelta-%d-%p", (int)getpid(), (void *)file);
-    join(file->temporary, file->dir, &name);
-}
-
+/* Two threads may write at once. The address of the struct makes their names different. */
 static int create_named(spool_file *file)
 {
-    name_temporary(file);
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    int fd = openat(file->base, file->temporary, flags, 0666);
+    char path[PATH_LEN];
+    snprintf(file->temporary, sizeof file->temporary, "/.pprofdelta-%d-%p", (int)getpid(),
+             (void *)file);
+    int base = find_path(file->temporary, path);
+    int fd = openat(base, path, flags, 0666);
     if (fd < 0 && errno == EEXIST) {
         /* left by a process of the same pid that was killed */
-        unlinkat(file->base, file->temporary, 0);
-        fd = openat(file->base, file->temporary, flags, 0666);
+        unlinkat(base, path, 0);
+        fd = openat(base, path, flags, 0666);
     }
     int high = pd_open_high(fd);
-    if (fd >= 0 && high < 0) {
-        int kept = errno;
-        unlinkat(file->base, file->temporary, 0);
-        errno = kept;
-    }
+    PD_KEEP_ERRNO;
+    if (fd >= 0 && high < 0)
+        unlinkat(base, path, 0);
     return high;
 }
 
@@ -193,9 +179,7 @@ static int create_named(spool_file *file)
 static int create(spool_file *file)
 {
     file->temporary[0] = '\0';
-    file->dir = pd_the_agent.settings.dir;
-    file->base = find_base(&file->dir);
-    file->fd = create_nameless(file->base, file->dir);
+    file->fd = create_nameless();
     if (file->fd < 0)
         file->fd = create_named(file);
     return file->fd;
@@ -203,17 +187,19 @@ static int create(spool_file *file)
 
 /* Renames without replacing a file: by a hard link, or after a check where there are none. Returns 0 or an
  * errno value. */
-static int rename_to_free(int base, const char *from, const char *to)
+static int rename_to_free(const char *from, int base, const char *to)
 {
-    if (linkat(base, from, base, to, 0) == 0) {
-        unlinkat(base, from, 0);
+    char path[PATH_LEN];
+    int base_before = find_path(from, path);
+    if (linkat(base_before, path, base, to, 0) == 0) {
+        unlinkat(base_before, path, 0);
         return 0;
     }
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
         return errno;
     if (faccessat(base, to, F_OK, 0) == 0)
         return EEXIST;
-    return renameat(base, from, base, to) ? errno : 0;
+    return renameat(base_before, path, base, to) ? errno : 0;
 }
 
 /* Closes a duplicate, since some file systems report write errors only at close. */
@@ -224,33 +210,30 @@ static int close_duplicate(int fd)
 }
 
 /* Names a complete file. Returns 0 or an errno value, which is EEXIST if the name is taken. */
-static int name_file(const spool_file *file, const char *to)
+static int name_file(const spool_file *file, const char *name)
 {
+    char path[PATH_LEN], descriptor[NAME_MAX_LEN];
+    int base = find_path(name, path);
     if (*file->temporary)
-        return rename_to_free(file->base, file->temporary, to);
-    pd_fixed_text from = {.len = 0};
-    add_descriptor(&from, file->fd);
-    return linkat(AT_FDCWD, from.bytes, file->base, to, AT_SYMLINK_FOLLOW) ? errno : 0;
+        return rename_to_free(file->temporary, base, path);
+    find_descriptor(descriptor, file->fd);
+    return linkat(AT_FDCWD, descriptor, base, path, AT_SYMLINK_FOLLOW) ? errno : 0;
 }
 
 /* Gives the file its name: with *number, or with the next number that is free. */
 static int publish(const spool_file *file, const char *ending, uint64_t *number,
                    pd_fixed_text *path_out)
 {
-    char path[PD_SPOOL_PATH_MAX];
+    char name[NAME_MAX_LEN];
     int error = close_duplicate(file->fd);
-    for (bool is_taken = true; !error && is_taken; *number += is_taken) {
-        pd_fixed_text name = {.len = 0};
-        pd_text_add(&name, "/heap.%s.%d.%06ju%s", pd_program_name(), (int)getpid(),
-                    (uintmax_t)*number, ending);
-        join(path, file->dir, &name);
-        error = name_file(file, path);
+    for (bool is_taken = !error; is_taken; *number += is_taken) {
+        snprintf(name, sizeof name, "/heap.%s.%d.%06ju%s", pd_program_name(), (int)getpid(),
+                 (uintmax_t)*number, ending);
+        error = name_file(file, name);
         is_taken = error == EEXIST;
-        if (is_taken)
-            error = 0;
-        else if (!error)
-            pd_text_add(path_out, "%s%s", pd_the_agent.settings.dir, name.bytes);
     }
+    if (!error)
+        pd_text_add(path_out, "%s%s", pd_given.dir, name);
     return error;
 }
 
@@ -266,12 +249,6 @@ int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uin
         error = publish(&file, ending, number, path);
     close(file.fd);
     if (error && *file.temporary)
-        unlinkat(file.base, file.temporary, 0);
+        pd_spool_remove(file.temporary);
     return error;
-}
-
-bool pd_spool_has(const pd_fixed_text *name)
-{
-    char path[PD_SPOOL_PATH_MAX];
-    return faccessat(pd_spool_path(name, path), path, F_OK, 0) == 0;
 }

@@ -1,28 +1,12 @@
-/* Messages at the start and at the end: see summary.h. */
-#include "agent/delivery/summary.h"
+/* Messages at the start and at the end: see delivery.h. */
+#include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/launch.h"
-#include "agent/base/notice.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/remains.h"
-#include "agent/base/self.h"
-#include "agent/delivery/keep.h"
-#include "agent/delivery/spool.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static _Atomic uint64_t files, last_file; /* of this process: how many, and the last number */
-static int64_t begun_nanos;
-
-void pd_summary_wrote(uint64_t number)
-{
-    atomic_fetch_add(&files, 1);
-    atomic_store(&last_file, number);
-}
 
 /* Word of a process that may not write its profiles: it was started by root and has given up the rights for it, and
  * its stderr often leads elsewhere. All processes have the page that fork makes of one program. One of them may be
@@ -52,17 +36,16 @@ void pd_summary_tell(void)
     pd_text_add(&text,
                 "profiles are missing: process %d, and others perhaps, cannot write to %s as the "
                 "user that it has become; give the directory to that user, or the mode 1777",
-                process, pd_the_agent.settings.dir);
+                process, pd_given.dir);
     is_told = !pd_spool_write(PD_REMAINS_LOST, write_text, &text, &number, &path);
     if (is_told)
-        pd_notice_send(PD_NOTICE_MISSING, &text);
+        pd_notice_print(PD_NOTICE_MISSING, "%s", text.bytes);
 }
 
 /* Only one process prints these messages, however many are recorded. */
 static bool is_ours(void)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
-    return (pid_t)settings->command_pid == getpid() && !settings->is_quiet;
+    return (pid_t)pd_given.command_pid == getpid() && !pd_given.is_quiet;
 }
 
 void pd_summary_begin(void)
@@ -70,15 +53,13 @@ void pd_summary_begin(void)
     void *page =
         mmap(NULL, sizeof *lost, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     lost = page == MAP_FAILED ? NULL : page;
-    begun_nanos = pd_now();
     if (!is_ours())
         return;
     pd_notice_keep_path();
-    const pd_settings *settings = &pd_the_agent.settings;
     const char *advice = pd_launch_advice("/proc/self/exe");
     if (*advice)
         pd_notice_print(PD_NOTICE_RUNTIME, "%s", advice);
-    if (settings->pressure && !*settings->pressure_file)
+    if (pd_given.pressure && !*pd_given.pressure_file)
         pd_notice_print(PD_NOTICE_LIMIT, "--pressure has no effect: this kernel does not say for "
                                          "how long programs wait for memory (CONFIG_PSI, psi=1)");
 }
@@ -111,13 +92,13 @@ static void add_names(pd_fixed_text *text, bool is_all)
     if (is_all)
         pd_text_add(text, "*");
     else
-        pd_text_add(text, "%06ju", (uintmax_t)atomic_load(&last_file));
-    pd_text_add(text, "%s", pd_settings_ending(&pd_the_agent.settings));
+        pd_text_add(text, "%06ju", (uintmax_t)atomic_load(&pd_the_agent.next_number) - 1);
+    pd_text_add(text, "%s", pd_settings_ending(&pd_given));
 }
 
 static void add_files(pd_fixed_text *text, bool is_all)
 {
-    add_dir(text, pd_the_agent.settings.dir);
+    add_dir(text, pd_given.dir);
     add_names(text, is_all);
 }
 
@@ -125,18 +106,19 @@ static bool is_last_there(void)
 {
     pd_fixed_text name = {.len = 0};
     add_names(&name, false);
-    return pd_spool_has(&name);
+    struct stat status;
+    return pd_spool_stat(name.bytes, &status) == 0;
 }
 
 static void send_none(void)
 {
     pd_fixed_text dir = {.len = 0};
-    add_dir(&dir, pd_the_agent.settings.dir);
+    add_dir(&dir, pd_given.dir);
     pd_notice_print(PD_NOTICE_END,
                     "no profile of %s: none of its allocations was sampled (one in %ju bytes is); "
                     "use a lower --rate, such as 1k; profiles of programs that it started, if any, "
                     "are in %s",
-                    pd_program_name(), (uintmax_t)pd_the_agent.settings.rate, dir.bytes);
+                    pd_program_name(), (uintmax_t)pd_given.rate, dir.bytes);
 }
 
 /* Adds number / divisor with one digit behind the point. */
@@ -165,7 +147,9 @@ static void add_peak(pd_fixed_text *text)
     pprofdelta_heap_describe(heap, &stats);
     if (stats.peak_bytes <= 0)
         return;
-    int64_t after = stats.peak_nanos > begun_nanos ? stats.peak_nanos - begun_nanos : 0;
+    int64_t after = stats.peak_nanos > pd_the_agent.begun_nanos
+                        ? stats.peak_nanos - pd_the_agent.begun_nanos
+                        : 0;
     pd_text_add(text, "; peak of the live heap: ");
     add_bytes(text, (uint64_t)stats.peak_bytes);
     pd_text_add(text, ", after ");
@@ -176,7 +160,7 @@ static void add_peak(pd_fixed_text *text)
 /* Each profile in OTLP has all that is in use, so that there is nothing to add up. */
 static void send_next(bool is_one)
 {
-    bool is_otlp = pd_the_agent.settings.format != PPROFDELTA_PPROF;
+    bool is_otlp = pd_given.format != PPROFDELTA_PPROF;
     pd_fixed_text text = {.len = 0};
     pd_text_add(&text, "next: pprofdelta %s ", is_one ? "show" : "leaks");
     add_files(&text, !is_one);
@@ -186,16 +170,15 @@ static void send_next(bool is_one)
         pd_text_add(&text, "%s", is_otlp ? "" : " | pprofdelta show -");
     }
     if (text.len < sizeof text.bytes - 1) /* a command that was cut off is none */
-        pd_notice_send(PD_NOTICE_NEXT, &text);
+        pd_notice_print(PD_NOTICE_NEXT, "%s", text.bytes);
 }
 
 /* With a command that takes the profiles, the files are only those that it did not take, which
  * another message names. */
 void pd_summary_end(void)
 {
-    const pd_settings *settings = &pd_the_agent.settings;
-    uint64_t count = atomic_load(&files);
-    if (!is_ours() || settings->command)
+    uint64_t count = atomic_load(&pd_the_agent.files);
+    if (!is_ours() || pd_given.command)
         return;
     if (!count) {
         if (!atomic_load(&pd_the_agent.samples)) /* or else a message says why it was not written */
@@ -205,12 +188,12 @@ void pd_summary_end(void)
     pd_fixed_text text = {.len = 0};
     bool is_there = is_last_there();
     pd_text_add(&text, "%ju profile%s%s: ", (uintmax_t)count, count == 1 ? "" : "s",
-                !is_there               ? ", removed since"
-                : pd_keep_has_deleted() ? ", the oldest deleted (--keep)"
-                                        : "");
+                !is_there                                ? ", removed since"
+                : atomic_load(&pd_the_agent.has_deleted) ? ", the oldest deleted (--keep)"
+                                                         : "");
     add_files(&text, count > 1);
     add_peak(&text);
-    pd_notice_send(PD_NOTICE_END, &text);
+    pd_notice_print(PD_NOTICE_END, "%s", text.bytes);
     if (is_there)
         send_next(count == 1);
 }
@@ -228,16 +211,12 @@ static void send_left(void *cookie)
         return;
     pd_notice_print(PD_NOTICE_ASIDE, "nothing is recorded from here on: %s becomes %s, which %s",
                     pd_program_name(), found.path, found.obstacle ? found.obstacle : d->why);
-    if (atomic_load(&files))
+    if (atomic_load(&pd_the_agent.files))
         pd_summary_end();
 }
 
 void pd_summary_leave(const char *program, const char *why)
 {
-    int kept = errno;
-    if (atomic_load(&pd_is_confined) || !is_ours() || !pd_agent_heap() || !pd_self_enter())
-        return;
-    pd_own_stack_call(send_left, &(departure){program, why});
-    pd_self_leave();
-    errno = kept;
+    if (!atomic_load(&pd_is_confined) && is_ours() && pd_agent_heap())
+        pd_work(send_left, &(departure){program, why});
 }

@@ -4,28 +4,20 @@
 #include "agent/base/agent.h"
 #include "agent/base/filter.h"
 #include "agent/base/inherit.h"
-#include "agent/base/launch.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
-#include "agent/base/self.h"
-#include "agent/delivery/summary.h"
-#include "agent/life/confine.h"
-#include "agent/life/end.h"
-#include "agent/stacks/callers.h"
-#include "agent/stacks/function_names.h"
-#include "agent/stacks/unloaded.h"
+#include "agent/delivery/delivery.h"
+#include "agent/life/life.h"
+#include "agent/stacks/stacks.h"
 
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-static bool has_filter; /* it may kill for the calls that another user needs */
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
@@ -40,32 +32,34 @@ PD_PUBLIC void _Exit(int) __attribute__((alias("_exit")));
 
 /* ---- another program ------------------------------------------------------------------------- */
 
-/* Sets envp to what the program may inherit (see inherit.h), on the stack of the function that
- * uses this macro. `without` is done if that is less than all. */
+/* Before the program is run, in place of this one or in another process. Returns the size of the environment that it
+ * may inherit if that is less than all (see inherit.h). */
+static size_t before_program(const char *program, char *const envp[], bool is_exec)
+{
+    if (is_exec)
+        pd_agent_before_exec();
+    bool is_lost = is_exec && pd_inherit_is_lost(envp);
+    size_t size = is_lost ? 0 : pd_inherit_size(program, envp);
+    if (is_lost)
+        pd_summary_leave(program, "has no LD_PRELOAD with the agent in its environment");
+    else if (is_exec && size)
+        pd_summary_leave(program, "cannot reach the agent's file");
+    return size;
+}
+
+/* Sets envp to what the program may inherit, on the stack of the function that uses this macro. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): envp is assigned to */
-#define INHERIT_OR(without, program, envp)                                                         \
+#define INHERIT(program, envp, is_exec)                                                            \
     do {                                                                                           \
-        const char *heir = program;                                                                \
-        size_t inherit_size = pd_inherit_size(heir, envp);                                         \
-        if (inherit_size) {                                                                        \
-            without;                                                                               \
+        size_t inherit_size = before_program(program, envp, is_exec);                              \
+        if (inherit_size)                                                                          \
             envp = pd_inherit_copy(envp, __builtin_alloca(inherit_size));                          \
-        }                                                                                          \
-    } while (0)
-#define INHERIT(program, envp) INHERIT_OR((void)0, program, envp) /* by another process */
-#define BECOME(program, envp)                                                                      \
-    do {                                                                                           \
-        if (pd_inherit_is_lost(envp))                                                              \
-            pd_summary_leave(program, "has no LD_PRELOAD with the agent in its environment");      \
-        else                                                                                       \
-            INHERIT_OR(pd_summary_leave(heir, "cannot reach the agent's file"), program, envp);    \
     } while (0)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 PD_PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
 {
-    pd_agent_before_exec();
-    BECOME(path, envp);
+    INHERIT(path, envp, true);
     return (int)syscall(SYS_execve, path, argv, envp);
 }
 
@@ -83,8 +77,7 @@ static const char *in_path(const char *file, char path[PATH_MAX])
 PD_PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    pd_agent_before_exec();
-    BECOME(in_path(file, path), envp);
+    INHERIT(in_path(file, path), envp, true);
     return pd_next()->execvpe(file, argv, envp);
 }
 
@@ -105,8 +98,7 @@ static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX
 PD_PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    pd_agent_before_exec();
-    BECOME(under_descriptor(fd, "", path), envp);
+    INHERIT(under_descriptor(fd, "", path), envp, true);
     return pd_next()->fexecve(fd, argv, envp);
 }
 
@@ -117,8 +109,7 @@ PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], // NOLINT
 PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     char found[PATH_MAX];
-    pd_agent_before_exec();
-    BECOME(under_descriptor(fd, path, found), envp);
+    INHERIT(under_descriptor(fd, path, found), envp, true);
     return (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
 }
 
@@ -130,7 +121,7 @@ PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const
 PD_PUBLIC int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                           const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
 {
-    INHERIT(path, envp);
+    INHERIT(path, envp, false);
     return pd_next()->posix_spawn(pid, path, actions, attrp, argv, envp);
 }
 
@@ -138,7 +129,7 @@ PD_PUBLIC int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_
                            const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    INHERIT(in_path(file, path), envp);
+    INHERIT(in_path(file, path), envp, false);
     return pd_next()->posix_spawnp(pid, file, actions, attrp, argv, envp);
 }
 
@@ -208,76 +199,63 @@ PD_PUBLIC int daemon(int nochdir, int noclose)
 /* Only a process with one thread can create or enter a user namespace. So the agent's thread ends
  * meanwhile. */
 
-static int resume(bool is_paused, int result)
-{
-    if (is_paused)
-        pd_agent_resume();
-    return result;
-}
+/* NOLINTBEGIN(bugprone-macro-parentheses): lists */
+#define ALONE(name, parameters, pause, call)                                                       \
+    PD_PUBLIC int name parameters                                                                  \
+    {                                                                                              \
+        bool is_paused = pause;                                                                    \
+        int result = (int)call;                                                                    \
+        if (is_paused)                                                                             \
+            pd_agent_resume();                                                                     \
+        return result;                                                                             \
+    }
+/* NOLINTEND(bugprone-macro-parentheses) */
 
-PD_PUBLIC int unshare(int flags)
-{
-    const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
-    bool is_paused = (flags & alone) && pd_agent_pause();
-    return resume(is_paused, (int)syscall(SYS_unshare, flags));
-}
+enum { FOR_ONE_THREAD = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM };
 
-PD_PUBLIC int setns(int fd, int type)
-{
-    bool is_paused = pd_agent_before_move(0);
-    return resume(is_paused, (int)syscall(SYS_setns, fd, type));
-}
-
-PD_PUBLIC int chroot(const char *path)
-{
-    bool is_paused = pd_agent_before_move(0);
-    return resume(is_paused, (int)syscall(SYS_chroot, path));
-}
+ALONE(unshare, (int flags), (flags & FOR_ONE_THREAD) && pd_agent_pause(),
+      syscall(SYS_unshare, flags))
+ALONE(setns, (int fd, int type), pd_agent_before_move(0), syscall(SYS_setns, fd, type))
+ALONE(chroot, (const char *path), pd_agent_before_move(0), syscall(SYS_chroot, path))
 
 /* ---- another user ---------------------------------------------------------------------------- */
 
 /* Is it for good: is none of the three root, or -1, which leaves one as it is? */
 static bool leave_root(uid_t real, uid_t user, uid_t saved)
 {
-    return real + 1 > 1 && user + 1 > 1 && saved + 1 > 1 && !has_filter && !geteuid() &&
-           pd_agent_before_move(user);
+    return real + 1 > 1 && user + 1 > 1 && saved + 1 > 1 && !pd_the_agent.has_filter &&
+           !geteuid() && pd_agent_before_move(user);
 }
 
-/* NOLINTBEGIN(bugprone-macro-parentheses): lists */
-#define BECOMES(name, parameters, arguments, ...)                                                  \
-    PD_PUBLIC int name parameters                                                                  \
-    {                                                                                              \
-        bool is_paused = leave_root(__VA_ARGS__);                                                  \
-        return resume(is_paused, pd_next()->name arguments);                                       \
-    }
-/* NOLINTEND(bugprone-macro-parentheses) */
-
-BECOMES(setuid, (uid_t uid), (uid), uid, uid, uid)
-BECOMES(setreuid, (uid_t ruid, uid_t euid), (ruid, euid), ruid, euid, euid)
-BECOMES(setresuid, (uid_t ruid, uid_t euid, uid_t suid), (ruid, euid, suid), ruid, euid, suid)
+ALONE(setuid, (uid_t uid), leave_root(uid, uid, uid), pd_next()->setuid(uid))
+ALONE(setreuid, (uid_t ruid, uid_t euid), leave_root(ruid, euid, euid),
+      pd_next()->setreuid(ruid, euid))
+ALONE(setresuid, (uid_t ruid, uid_t euid, uid_t suid), leave_root(ruid, euid, suid),
+      pd_next()->setresuid(ruid, euid, suid))
 
 /* ---- unloading ------------------------------------------------------------------------------- */
+
+static void before_unloading(void *heap)
+{
+    pprofdelta_heap_note_mappings(heap);
+    pd_unloaded_update();
+}
+
+static void after_unloading(void *unused)
+{
+    (void)unused;
+    pd_unloaded_update();
+    pd_unwind_forget();
+    pd_function_names_forget();
+}
 
 PD_PUBLIC int dlclose(void *handle)
 {
     pprofdelta_heap *heap = pd_agent_heap();
-    if (!heap || atomic_load(&pd_is_confined) || !pd_self_enter())
-        return pd_next()->dlclose(handle);
-    pd_quiet quiet;
-    pd_quiet_begin(&quiet);
-    pprofdelta_heap_note_mappings(heap);
-    pd_unloaded_update();
-    pd_quiet_end(&quiet);
-    pd_self_leave();
+    bool is_noted = heap && !atomic_load(&pd_is_confined) && pd_work(before_unloading, heap);
     int result = pd_next()->dlclose(handle);
-    int kept = errno;
-    if (pd_self_enter()) {
-        pd_unloaded_update();
-        pd_unwind_forget();
-        pd_function_names_forget();
-        pd_self_leave();
-    }
-    errno = kept;
+    if (is_noted)
+        pd_work(after_unloading, NULL);
     return result;
 }
 
@@ -291,7 +269,7 @@ typedef struct question {
 static void ask(void *cookie)
 {
     question *q = cookie;
-    bool has_command = pd_the_agent.settings.command != NULL;
+    bool has_command = pd_given.command != NULL;
     q->answer = pd_filter_forbids(q->filter->filter, q->filter->len, has_command);
 }
 
@@ -315,7 +293,7 @@ static long call_confining(long number, long a, long b, long c, long d, long e, 
 {
     const char *forbidden = forbidden_by(number, a, b, c);
     bool is_confined = forbidden && pd_agent_before_confine(forbidden);
-    has_filter |= number == SYS_seccomp || a == PR_SET_SECCOMP;
+    pd_the_agent.has_filter |= number == SYS_seccomp || a == PR_SET_SECCOMP;
     long result = pd_next()->syscall(number, a, b, c, d, e, f);
     if (is_confined && (result < 0 || (result && (b & (long)SECCOMP_FILTER_FLAG_TSYNC))))
         pd_agent_confine_failed();
@@ -331,10 +309,11 @@ long pd_raw_prctl(int option, long a, long b, long c, long d)
 }
 
 /* ---- syscall(2) ------------------------------------------------------------------------------
- * A program may end the process by it behind the C library's back (exit_group), or give it another root
- * directory. Every other call goes on to the C library's function with the arguments as they are. It is
- * the last thing that this function does, so that a compiler that optimizes jumps there: a child that
- * shares its parent's stack, or has a new one, then finds the stack as the caller left it. */
+ * A program may end the process by it behind the C library's back (exit_group), give it another root
+ * directory, or lock its memory. Every other call goes on to the C library's function with the arguments
+ * as they are. It is the last thing that this function does, so that a compiler that optimizes jumps
+ * there: a child that shares its parent's stack, or has a new one, then finds the stack as the caller left
+ * it. */
 
 pd_raw_call pd_raw_syscall __asm__("syscall") __attribute__((visibility("default")));
 
@@ -347,5 +326,7 @@ long pd_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
         pd_agent_before_move(0); /* the next sample starts the agent's thread again */
     if (number == SYS_prctl || number == SYS_seccomp)
         return call_confining(number, a, b, c, d, e, f);
+    if (number == SYS_mlockall)
+        return mlockall((int)a);
     return call(number, a, b, c, d, e, f);
 }

@@ -42,8 +42,7 @@ static void *behind(const char *name)
 
 static bool is_runtime(const char *object)
 {
-    const char *slash = strrchr(object, '/');
-    const char *name = slash ? slash + 1 : object;
+    const char *name = pd_name_in(object);
     return strncmp(name, "libstdc++", 9) == 0 || strncmp(name, "libc++", 6) == 0;
 }
 
@@ -59,15 +58,12 @@ static bool is_replaced(const char *name)
 /* found: the next definition. */
 static owner owner_of(const char *name, void *found)
 {
-    Dl_info operator_info, malloc_info;
+    Dl_info operator_info;
     if (is_replaced(name))
         return STRANGER;
     if (!found || !dladdr(found, &operator_info) || is_runtime(operator_info.dli_fname))
         return RUNTIME;
-    if (dladdr((void *)(uintptr_t)pd_real.malloc, &malloc_info) && // NOLINT(*-int-to-ptr)
-        malloc_info.dli_fbase == operator_info.dli_fbase)
-        return ALLOCATOR;
-    return STRANGER;
+    return pd_real_is_beside_realloc(found) ? ALLOCATOR : STRANGER;
 }
 
 static owner find_owner(void);
@@ -85,37 +81,31 @@ static inline owner the_owner(void)
 /* The operators, each once. The plain ones come first. */
 #define OPERATORS(PLAIN_NEW, NEW, DELETE)                                                          \
     PLAIN_NEW(_Znwm)                                                                               \
-    DELETE(_ZdlPv, (void *ptr), (ptr))                                                             \
+    DELETE(_ZdlPv)                                                                                 \
     PLAIN_NEW(_Znam)                                                                               \
-    NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))                  \
-    NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))                  \
-    NEW(_ZnwmSt11align_val_t, (size_t size, size_t alignment), (size, alignment))                  \
-    NEW(_ZnamSt11align_val_t, (size_t size, size_t alignment), (size, alignment))                  \
-    NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *nothrow),  \
-        (size, alignment, nothrow))                                                                \
-    NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *nothrow),  \
-        (size, alignment, nothrow))                                                                \
-    DELETE(_ZdaPv, (void *ptr), (ptr))                                                             \
-    DELETE(_ZdlPvm, (void *ptr, size_t size), (ptr, size))                                         \
-    DELETE(_ZdaPvm, (void *ptr, size_t size), (ptr, size))                                         \
-    DELETE(_ZdlPvRKSt9nothrow_t, (void *ptr, const void *nothrow), (ptr, nothrow))                 \
-    DELETE(_ZdaPvRKSt9nothrow_t, (void *ptr, const void *nothrow), (ptr, nothrow))                 \
-    DELETE(_ZdlPvSt11align_val_t, (void *ptr, size_t alignment), (ptr, alignment))                 \
-    DELETE(_ZdaPvSt11align_val_t, (void *ptr, size_t alignment), (ptr, alignment))                 \
-    DELETE(_ZdlPvmSt11align_val_t, (void *ptr, size_t size, size_t alignment),                     \
-           (ptr, size, alignment))                                                                 \
-    DELETE(_ZdaPvmSt11align_val_t, (void *ptr, size_t size, size_t alignment),                     \
-           (ptr, size, alignment))                                                                 \
-    DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t,                                                    \
-           (void *ptr, size_t alignment, const void *nothrow), (ptr, alignment, nothrow))          \
-    DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t,                                                    \
-           (void *ptr, size_t alignment, const void *nothrow), (ptr, alignment, nothrow))
+    NEW(_ZnwmRKSt9nothrow_t)                                                                       \
+    NEW(_ZnamRKSt9nothrow_t)                                                                       \
+    NEW(_ZnwmSt11align_val_t)                                                                      \
+    NEW(_ZnamSt11align_val_t)                                                                      \
+    NEW(_ZnwmSt11align_val_tRKSt9nothrow_t)                                                        \
+    NEW(_ZnamSt11align_val_tRKSt9nothrow_t)                                                        \
+    DELETE(_ZdaPv)                                                                                 \
+    DELETE(_ZdlPvm)                                                                                \
+    DELETE(_ZdaPvm)                                                                                \
+    DELETE(_ZdlPvRKSt9nothrow_t)                                                                   \
+    DELETE(_ZdaPvRKSt9nothrow_t)                                                                   \
+    DELETE(_ZdlPvSt11align_val_t)                                                                  \
+    DELETE(_ZdaPvSt11align_val_t)                                                                  \
+    DELETE(_ZdlPvmSt11align_val_t)                                                                 \
+    DELETE(_ZdaPvmSt11align_val_t)                                                                 \
+    DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t)                                                    \
+    DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t)
 
-#define NEW(name, parameters, arguments)                                                           \
-    static void *(*real_##name)parameters;                                                         \
-    void *name parameters;                                                                         \
+#define NEW(name)                                                                                  \
+    static PD_NEW(real_##name);                                                                    \
+    void *name(size_t size, uintptr_t a, uintptr_t b);                                             \
     PD_ALLOCATE(PD_PUBLIC, name, the_owner() == ALLOCATOR && pd_tick(size), real_##name, size,     \
-                PD_NO_MEMORY, parameters, arguments)
+                PD_NO_MEMORY, (size_t size, uintptr_t a, uintptr_t b), (size, a, b))
 
 /* The two operators that matter for speed. The runtime's own is called only when memory has run
  * out, since it calls the program's new-handler and throws. */
@@ -131,10 +121,11 @@ static inline owner the_owner(void)
                 false, (size_t size), (size))
 
 /* The runtime's own call free. */
-#define DELETE(name, parameters, arguments)                                                        \
-    static void(*real_##name) parameters;                                                          \
-    void name parameters;                                                                          \
-    PD_RELEASE(PD_PUBLIC, name, the_owner() == ALLOCATOR, real_##name, parameters, arguments)
+#define DELETE(name)                                                                               \
+    static PD_DELETE(real_##name);                                                                 \
+    void name(void *ptr, uintptr_t a, uintptr_t b);                                                \
+    PD_RELEASE(PD_PUBLIC, name, the_owner() == ALLOCATOR, real_##name,                             \
+               (void *ptr, uintptr_t a, uintptr_t b), (ptr, a, b))
 
 OPERATORS(PLAIN_NEW, NEW, DELETE)
 

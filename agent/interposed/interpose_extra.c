@@ -4,23 +4,28 @@
  *
  * The agent exports none of these names (see rebind.h). Each function calls the allocator's own
  * after a tick, as in interpose.c. A function that the allocator does not have is never called. */
-#include "agent/interposed/interpose_extra.h"
-
-#include "agent/base/notice.h"
-#include "agent/base/real.h"
 #include "agent/interposed/rebind.h"
+
+#include "agent/base/real.h"
 #include "agent/interposed/wrap.h"
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros are given names, lists and conditions */
 
-#define ALLOCATE(name, bytes, is_full, parameters, arguments)                                      \
-    static void *(*real_##name)parameters;                                                         \
-    PD_ALLOCATE(static, our_##name, pd_tick(bytes), real_##name, bytes, is_full, parameters,       \
-                arguments)
+#define ALLOCATE(name, is_full)                                                                    \
+    static PD_NEW(real_##name);                                                                    \
+    PD_ALLOCATE(static, our_##name, pd_tick(size), real_##name, size, is_full,                     \
+                (size_t size, uintptr_t a, uintptr_t b), (size, a, b))
 
-#define RELEASE(name, parameters, arguments)                                                       \
-    static void(*real_##name) parameters;                                                          \
-    PD_RELEASE(static, our_##name, true, real_##name, parameters, arguments)
+#define RELEASE(name)                                                                              \
+    static PD_DELETE(real_##name);                                                                 \
+    PD_RELEASE(static, our_##name, true, real_##name, (void *ptr, uintptr_t a, uintptr_t b),       \
+               (ptr, a, b))
+
+/* Of functions whose size is not their first parameter. */
+#define ALLOCATE_AS(name, bytes, parameters, arguments)                                            \
+    static void *(*real_##name)parameters;                                                         \
+    PD_ALLOCATE(static, our_##name, pd_tick(bytes), real_##name, bytes, PD_NO_MEMORY, parameters,  \
+                arguments)
 
 /* Whether the functions below are beside realloc: then the sizes of their blocks are known. Without a size, a
  * block that is resized is taken as a new one, unless each allocation is a sample. */
@@ -43,59 +48,52 @@ static bool is_beside_realloc = true;
 
 /* Each function once. A library that has any of a list has the first one. xallocx resizes in place: the block
  * is as before if it has not the requested size. */
-#define OF_JEMALLOC(ALLOCATE, RESIZE, RELEASE)                                                     \
-    ALLOCATE(mallocx, size, true, (size_t size, int flags), (size, flags))                         \
+#define OF_JEMALLOC(ALLOCATE, ALLOCATE_AS, RESIZE, RELEASE)                                        \
+    ALLOCATE(mallocx, true)                                                                        \
     RESIZE(rallocx, void *, result, result ? result : ptr, (void *ptr, size_t size, int flags),    \
            (ptr, size, flags))                                                                     \
     RESIZE(xallocx, size_t, result >= size, ptr,                                                   \
            (void *ptr, size_t size, size_t extra, int flags), (ptr, size, extra, flags))           \
-    RELEASE(dallocx, (void *ptr, int flags), (ptr, flags))                                         \
-    RELEASE(sdallocx, (void *ptr, size_t size, int flags), (ptr, size, flags))
+    RELEASE(dallocx)                                                                               \
+    RELEASE(sdallocx)
 
 /* The operators that do not return NULL throw through the agent's frame. */
-#define OF_TCMALLOC(ALLOCATE, RESIZE, RELEASE)                                                     \
-    ALLOCATE(tc_malloc, size, PD_NO_MEMORY, (size_t size), (size))                                 \
-    ALLOCATE(tc_malloc_skip_new_handler, size, PD_NO_MEMORY, (size_t size), (size))                \
-    ALLOCATE(tc_calloc, pd_product(count, size), PD_NO_MEMORY, (size_t count, size_t size),        \
-             (count, size))                                                                        \
-    ALLOCATE(tc_memalign, size, PD_NO_MEMORY, (size_t alignment, size_t size), (alignment, size))  \
-    ALLOCATE(tc_valloc, size, PD_NO_MEMORY, (size_t size), (size))                                 \
-    ALLOCATE(tc_pvalloc, size, PD_NO_MEMORY, (size_t size), (size))                                \
+#define OF_TCMALLOC(ALLOCATE, ALLOCATE_AS, RESIZE, RELEASE)                                        \
+    ALLOCATE(tc_malloc, PD_NO_MEMORY)                                                              \
+    ALLOCATE(tc_malloc_skip_new_handler, PD_NO_MEMORY)                                             \
+    ALLOCATE_AS(tc_calloc, pd_product(count, size), (size_t count, size_t size), (count, size))    \
+    ALLOCATE_AS(tc_memalign, size, (size_t alignment, size_t size), (alignment, size))             \
+    ALLOCATE(tc_valloc, PD_NO_MEMORY)                                                              \
+    ALLOCATE(tc_pvalloc, PD_NO_MEMORY)                                                             \
     RESIZE(tc_realloc, void *, result || !size, result || !size ? result : ptr,                    \
            (void *ptr, size_t size), (ptr, size))                                                  \
-    RELEASE(tc_free, (void *ptr), (ptr))                                                           \
-    RELEASE(tc_cfree, (void *ptr), (ptr))                                                          \
-    RELEASE(cfree, (void *ptr), (ptr))                                                             \
-    RELEASE(tc_free_sized, (void *ptr, size_t size), (ptr, size))                                  \
-    ALLOCATE(tc_new, size, false, (size_t size), (size))                                           \
-    ALLOCATE(tc_newarray, size, false, (size_t size), (size))                                      \
-    ALLOCATE(tc_new_nothrow, size, true, (size_t size, const void *nothrow), (size, nothrow))      \
-    ALLOCATE(tc_newarray_nothrow, size, true, (size_t size, const void *nothrow), (size, nothrow)) \
-    ALLOCATE(tc_new_aligned, size, false, (size_t size, size_t alignment), (size, alignment))      \
-    ALLOCATE(tc_newarray_aligned, size, false, (size_t size, size_t alignment), (size, alignment)) \
-    ALLOCATE(tc_new_aligned_nothrow, size, true,                                                   \
-             (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow))     \
-    ALLOCATE(tc_newarray_aligned_nothrow, size, true,                                              \
-             (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow))     \
-    RELEASE(tc_delete, (void *ptr), (ptr))                                                         \
-    RELEASE(tc_deletearray, (void *ptr), (ptr))                                                    \
-    RELEASE(tc_delete_sized, (void *ptr, size_t size), (ptr, size))                                \
-    RELEASE(tc_deletearray_sized, (void *ptr, size_t size), (ptr, size))                           \
-    RELEASE(tc_delete_nothrow, (void *ptr, const void *nothrow), (ptr, nothrow))                   \
-    RELEASE(tc_deletearray_nothrow, (void *ptr, const void *nothrow), (ptr, nothrow))              \
-    RELEASE(tc_delete_aligned, (void *ptr, size_t alignment), (ptr, alignment))                    \
-    RELEASE(tc_deletearray_aligned, (void *ptr, size_t alignment), (ptr, alignment))               \
-    RELEASE(tc_delete_sized_aligned, (void *ptr, size_t size, size_t alignment),                   \
-            (ptr, size, alignment))                                                                \
-    RELEASE(tc_deletearray_sized_aligned, (void *ptr, size_t size, size_t alignment),              \
-            (ptr, size, alignment))                                                                \
-    RELEASE(tc_delete_aligned_nothrow, (void *ptr, size_t alignment, const void *nothrow),         \
-            (ptr, alignment, nothrow))                                                             \
-    RELEASE(tc_deletearray_aligned_nothrow, (void *ptr, size_t alignment, const void *nothrow),    \
-            (ptr, alignment, nothrow))
+    RELEASE(tc_free)                                                                               \
+    RELEASE(tc_cfree)                                                                              \
+    RELEASE(cfree)                                                                                 \
+    RELEASE(tc_free_sized)                                                                         \
+    ALLOCATE(tc_new, false)                                                                        \
+    ALLOCATE(tc_newarray, false)                                                                   \
+    ALLOCATE(tc_new_nothrow, true)                                                                 \
+    ALLOCATE(tc_newarray_nothrow, true)                                                            \
+    ALLOCATE(tc_new_aligned, false)                                                                \
+    ALLOCATE(tc_newarray_aligned, false)                                                           \
+    ALLOCATE(tc_new_aligned_nothrow, true)                                                         \
+    ALLOCATE(tc_newarray_aligned_nothrow, true)                                                    \
+    RELEASE(tc_delete)                                                                             \
+    RELEASE(tc_deletearray)                                                                        \
+    RELEASE(tc_delete_sized)                                                                       \
+    RELEASE(tc_deletearray_sized)                                                                  \
+    RELEASE(tc_delete_nothrow)                                                                     \
+    RELEASE(tc_deletearray_nothrow)                                                                \
+    RELEASE(tc_delete_aligned)                                                                     \
+    RELEASE(tc_deletearray_aligned)                                                                \
+    RELEASE(tc_delete_sized_aligned)                                                               \
+    RELEASE(tc_deletearray_sized_aligned)                                                          \
+    RELEASE(tc_delete_aligned_nothrow)                                                             \
+    RELEASE(tc_deletearray_aligned_nothrow)
 
-OF_JEMALLOC(ALLOCATE, RESIZE, RELEASE)
-OF_TCMALLOC(ALLOCATE, RESIZE, RELEASE)
+OF_JEMALLOC(ALLOCATE, ALLOCATE_AS, RESIZE, RELEASE)
+OF_TCMALLOC(ALLOCATE, ALLOCATE_AS, RESIZE, RELEASE)
 
 static int (*real_tc_posix_memalign)(void **out, size_t alignment, size_t size);
 PD_ALLOCATE_INTO(static, our_tc_posix_memalign, real_tc_posix_memalign)
@@ -105,8 +103,9 @@ PD_ALLOCATE_INTO(static, our_tc_posix_memalign, real_tc_posix_memalign)
 #define OURS(name, ...) {#name, (void *)our_##name, (void *)&real_##name},
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-static const pd_rebound of_jemalloc[] = {OF_JEMALLOC(OURS, OURS, OURS)};
-static const pd_rebound of_tcmalloc[] = {OF_TCMALLOC(OURS, OURS, OURS) OURS(tc_posix_memalign)};
+static const pd_rebound of_jemalloc[] = {OF_JEMALLOC(OURS, OURS, OURS, OURS)};
+static const pd_rebound of_tcmalloc[] = {OF_TCMALLOC(OURS, OURS, OURS, OURS)
+                                             OURS(tc_posix_memalign)};
 
 static void rebind(const pd_rebound *functions, size_t len)
 {

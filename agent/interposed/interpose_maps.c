@@ -1,4 +1,4 @@
-/* mmap, munmap, mremap, brk and sbrk, as the program calls them: each is reported to mappings.h.
+/* mmap, munmap, mremap, brk and sbrk, as the program calls them: each is reported to account.h.
  *
  * The stack of each call that maps anonymous memory is taken. These calls are rare, and a stack
  * costs less than the call. Calls from the C library itself do not come here, except those of
@@ -9,33 +9,30 @@
  * What a call removes is removed from the table before the call, since another thread may be given
  * the same addresses before it has returned. If munmap then fails, its range is not followed any
  * more. */
-#include "agent/account/mappings.h"
+#include "agent/account/account.h"
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
-#include "agent/base/self.h"
-#include "agent/stacks/callers.h"
-#include "agent/stacks/unloaded.h"
+#include "agent/stacks/stacks.h"
 
-#include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-/* Before any constructor has run, too, since an allocator maps memory then. */
-static bool are_followed(void)
+/* Before any constructor has run, too, since an allocator maps memory then. What the agent maps is always followed,
+ * for mlockall (interpose_lock.c). */
+static bool is_followed(const pd_caller *caller)
 {
     return !atomic_load_explicit(&pd_the_agent.has_begun, memory_order_acquire) ||
-           (pd_the_agent.settings.account && pd_agent_heap());
+           (pd_given.account && pd_agent_heap()) || pd_code_is_own(caller->pc);
 }
 
 /* Returns whether the call is followed. If so, call leave. The agent's own calls come while the
  * thread runs the agent's code. It does not hold the lock of the table then. */
 static bool enter(const pd_caller *caller, bool *is_nested)
 {
-    if (!are_followed())
+    if (!is_followed(caller))
         return false;
     *is_nested = !pd_self_enter();
     return !*is_nested || pd_code_is_own(caller->pc);
@@ -69,36 +66,38 @@ static void add_with_stack(void *cookie)
 
 static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
 {
-    if (pd_code_is_own(caller->pc)) {
-        pd_mappings_add_slot(begin, len, PD_SLOT_AGENT);
-        return;
-    }
-    if (pd_code_is_of_allocator(caller->pc)) {
-        pd_mappings_add_slot(begin, len, PD_SLOT_ALLOCATOR);
-        return;
-    }
+    const uint32_t slot = pd_code_is_own(caller->pc)            ? PD_SLOT_AGENT
+                          : pd_code_is_of_allocator(caller->pc) ? PD_SLOT_ALLOCATOR
+                                                                : PD_SLOT_NONE;
     const uint64_t only = caller->pc - 1;
     range r = {begin, len, caller};
-    if (pd_agent_heap())
+    if (slot)
+        pd_mappings_add_slot(begin, len, slot);
+    else if (pd_agent_heap())
         pd_own_stack_call_briefly(add_with_stack, &r);
     else
         pd_mappings_add(begin, len, &only, 1, 0);
 }
 
+/* Reports a call that mapped anonymous memory, or removed what was in the range. */
+static void report(uintptr_t begin, size_t len, bool is_mapped, const pd_caller *caller)
+{
+    PD_KEEP_ERRNO;
+    bool is_nested;
+    if (!enter(caller, &is_nested))
+        return;
+    if (is_mapped)
+        report_range(begin, len, caller);
+    else
+        pd_mappings_remove(begin, len);
+    leave(is_nested);
+}
+
 /* Reports what mmap returned. A mapping of a file covers what was there. */
 static void report_map(const void *ptr, size_t len, int flags, const pd_caller *caller)
 {
-    bool is_nested;
-    int kept = errno;
-    if (ptr == MAP_FAILED || !((flags & MAP_ANONYMOUS) || (flags & MAP_FIXED)) ||
-        !enter(caller, &is_nested))
-        return;
-    if (flags & MAP_ANONYMOUS)
-        report_range((uintptr_t)ptr, whole_pages(len), caller);
-    else
-        pd_mappings_remove((uintptr_t)ptr, whole_pages(len));
-    leave(is_nested);
-    errno = kept;
+    if (ptr != MAP_FAILED && (flags & (MAP_ANONYMOUS | MAP_FIXED)))
+        report((uintptr_t)ptr, whole_pages(len), (flags & MAP_ANONYMOUS) != 0, caller);
 }
 
 /* ---- mmap ------------------------------------------------------------------------------------ */
@@ -134,13 +133,7 @@ PD_PUBLIC __attribute__((noinline)) void *pd_mmap64(void *addr, size_t len, int 
 PD_PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
 {
     const pd_caller caller = PD_HERE();
-    bool is_nested;
-    int kept = errno;
-    if (enter(&caller, &is_nested)) {
-        pd_mappings_remove((uintptr_t)addr, whole_pages(len));
-        leave(is_nested);
-    }
-    errno = kept;
+    report((uintptr_t)addr, whole_pages(len), false, &caller);
     return pd_next()->munmap(addr, len);
 }
 
@@ -175,10 +168,9 @@ PD_PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, siz
     size_t taken = whole_pages(old_len);
     uint32_t slot = pd_mappings_take((uintptr_t)addr, taken);
     void *ptr = pd_next()->mremap(addr, old_len, new_len, flags, target);
-    int kept = errno;
+    PD_KEEP_ERRNO;
     report_moved(slot, (uintptr_t)addr, taken, ptr, whole_pages(new_len), &caller);
     leave(is_nested);
-    errno = kept;
     return ptr;
 }
 
@@ -187,17 +179,9 @@ PD_PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, siz
 /* The break moved. The page that both ends share stays as it is. */
 static void report_break(uintptr_t before, uintptr_t now, const pd_caller *caller)
 {
-    bool is_nested;
-    int kept = errno;
     uintptr_t from = whole_pages(before), to = whole_pages(now);
-    if (from == to || !enter(caller, &is_nested))
-        return;
-    if (to > from)
-        report_range(from, to - from, caller);
-    else
-        pd_mappings_remove(to, from - to);
-    leave(is_nested);
-    errno = kept;
+    if (from != to)
+        report(from < to ? from : to, from < to ? to - from : from - to, from < to, caller);
 }
 
 PD_PUBLIC __attribute__((noinline)) void *sbrk(intptr_t delta)

@@ -10,10 +10,18 @@
 
 /* ---- the tables of an object ----------------------------------------------------------------- */
 
-/* Relocations with addends or without. */
+/* Relocations have an addend in the row, or where the result goes: it depends on the machine. */
+#if defined(__i386__) || defined(__arm__)
+typedef ElfW(Rel) relocation;
+enum { TABLE = DT_REL, TABLE_SIZE = DT_RELSZ };
+#else
+typedef ElfW(Rela) relocation;
+enum { TABLE = DT_RELA, TABLE_SIZE = DT_RELASZ };
+#endif
+
 typedef struct relocations {
-    const char *rows;
-    size_t len, row_len;
+    const relocation *rows;
+    size_t size; /* bytes */
 } relocations;
 
 typedef struct object {
@@ -24,7 +32,7 @@ typedef struct object {
     ElfW(Sym) * symbols;
     const char *names;
     const uint32_t *hash; /* in the GNU format; NULL: none */
-    relocations plain[2], calls;
+    relocations plain, calls;
 } object;
 
 /* The rows of the dynamic section that are needed, and the members that they set. */
@@ -36,12 +44,10 @@ static const struct {
     {DT_SYMTAB, offsetof(object, symbols), true},
     {DT_STRTAB, offsetof(object, names), true},
     {DT_GNU_HASH, offsetof(object, hash), true},
-    {DT_RELA, offsetof(object, plain[0].rows), true},
-    {DT_RELASZ, offsetof(object, plain[0].len), false},
-    {DT_REL, offsetof(object, plain[1].rows), true},
-    {DT_RELSZ, offsetof(object, plain[1].len), false},
+    {TABLE, offsetof(object, plain.rows), true},
+    {TABLE_SIZE, offsetof(object, plain.size), false},
     {DT_JMPREL, offsetof(object, calls.rows), true},
-    {DT_PLTRELSZ, offsetof(object, calls.len), false},
+    {DT_PLTRELSZ, offsetof(object, calls.size), false},
 };
 
 static void note_row(object *o, const ElfW(Dyn) * row)
@@ -52,8 +58,6 @@ static void note_row(object *o, const ElfW(Dyn) * row)
         if (row->d_tag == members[i].tag)
             memcpy((char *)o + members[i].off, &at, sizeof at);
     }
-    if (row->d_tag == DT_PLTREL && value == DT_REL)
-        o->calls.row_len = sizeof(ElfW(Rel));
 }
 
 /* Returns false if the object has no symbols. Most C libraries convert the table's addresses to those in
@@ -64,9 +68,7 @@ static bool open_object(object *o, const struct dl_phdr_info *info)
     *o = (object){.base = info->dlpi_addr,
                   .range = pd_object_range_of(info),
                   .segments = info->dlpi_phdr,
-                  .segments_len = info->dlpi_phnum,
-                  .plain = {{.row_len = sizeof(ElfW(Rela))}, {.row_len = sizeof(ElfW(Rel))}},
-                  .calls = {.row_len = sizeof(ElfW(Rela))}};
+                  .segments_len = info->dlpi_phnum};
     for (size_t i = 0; i < o->segments_len; i++)
         if (o->segments[i].p_type == PT_DYNAMIC)
             row = (const void *)(o->base + o->segments[i].p_vaddr); // NOLINT(*-int-to-ptr)
@@ -176,45 +178,34 @@ static const pd_rebound *find_function(const work *w, const char *name)
 
 /* Returns the slot that a relocation fills. *name is the symbol with which it is filled, or
  * NULL. */
-static uintptr_t *slot_of(const object *o, const char *row, const char **name)
+static uintptr_t *slot_of(const object *o, const relocation *row, const char **name)
 {
-    ElfW(Rel) relocation; /* the form with an addend begins with these members */
-    memcpy(&relocation, row, sizeof relocation);
 #if __SIZEOF_POINTER__ == 8
-    size_t symbol = (size_t)ELF64_R_SYM(relocation.r_info);
+    size_t symbol = (size_t)ELF64_R_SYM(row->r_info);
 #else
-    size_t symbol = (size_t)ELF32_R_SYM(relocation.r_info);
+    size_t symbol = (size_t)ELF32_R_SYM(row->r_info);
 #endif
     *name = symbol ? o->names + o->symbols[symbol].st_name : NULL;
-    return (uintptr_t *)(o->base + relocation.r_offset); // NOLINT(performance-no-int-to-ptr)
+    return (uintptr_t *)(o->base + row->r_offset); // NOLINT(performance-no-int-to-ptr)
 }
 
-/* Replaces the functions in the slots of another object. A slot that the loader has not filled yet
- * points into the object itself, and the loader will fill it with the agent's function. */
+/* Puts a function in the slots of an object where the loader has put another one under its name: the
+ * agent's in those of other objects, its own in those of the library. A slot that the loader has not filled
+ * yet points into the object itself, and the loader will fill it with the agent's function. */
 static void rebind_slots(work *w, const object *o, const relocations *r)
 {
-    for (size_t off = 0; r->rows && off + r->row_len <= r->len; off += r->row_len) {
+    const bool is_library = o->range.begin == w->library.range.begin;
+    const size_t len = r->rows ? r->size / sizeof *r->rows : 0;
+    for (size_t i = 0; i < len; i++) {
         const char *name;
-        uintptr_t *slot = slot_of(o, r->rows + off, &name);
+        uintptr_t *slot = slot_of(o, &r->rows[i], &name);
         if (!name || (uintptr_t)slot % sizeof *slot ||
-            !pd_object_range_has(w->library.range, word_at(slot)))
+            !(is_library || pd_object_range_has(w->library.range, word_at(slot))))
             continue;
         const pd_rebound *f = find_function(w, name);
-        if (f && word_at(slot) == word_at(f->real) && !write_word(o, slot, (uintptr_t)f->ours))
-            w->is_refused = true;
-    }
-}
-
-/* Fills the slots of the library with its own functions. */
-static void bind_own_slots(work *w, const relocations *r)
-{
-    for (size_t off = 0; r->rows && off + r->row_len <= r->len; off += r->row_len) {
-        const char *name;
-        uintptr_t *slot = slot_of(&w->library, r->rows + off, &name);
-        const pd_rebound *f = name ? find_function(w, name) : NULL;
-        if (f && word_at(f->real) && word_at(slot) != word_at(f->real) &&
-            !write_word(&w->library, slot, word_at(f->real)))
-            w->is_refused = true;
+        const uintptr_t real = f ? word_at(f->real) : 0;
+        if (real && (word_at(slot) == real) != is_library)
+            w->is_refused |= !write_word(o, slot, is_library ? real : (uintptr_t)f->ours);
     }
 }
 
@@ -248,8 +239,7 @@ static int rebind_object(struct dl_phdr_info *info, size_t size, void *cookie)
     object o;
     if (!open_object(&o, info) || is_agent(&o) || o.range.begin == w->library.range.begin)
         return 0;
-    rebind_slots(w, &o, &o.plain[0]);
-    rebind_slots(w, &o, &o.plain[1]);
+    rebind_slots(w, &o, &o.plain);
     rebind_slots(w, &o, &o.calls);
     return 0;
 }
@@ -261,9 +251,8 @@ static void rebind_symbols(work *w)
     for (size_t i = 0; i < w->len && !w->is_refused; i++) {
         const pd_rebound *f = &w->functions[i];
         ElfW(Sym) *symbol = word_at(f->real) ? find_symbol(&w->library, f->name) : NULL;
-        if (symbol &&
-            !write_word(&w->library, &symbol->st_value, (uintptr_t)f->ours - w->library.base))
-            w->is_refused = true;
+        w->is_refused |= symbol && !write_word(&w->library, &symbol->st_value,
+                                               (uintptr_t)f->ours - w->library.base);
     }
 }
 
@@ -278,7 +267,7 @@ pd_rebind_outcome pd_rebind(const pd_rebound *functions, size_t len)
         uintptr_t real = symbol ? w.library.base + symbol->st_value : 0;
         memcpy(functions[i].real, &real, sizeof real);
     }
-    bind_own_slots(&w, &w.library.calls);
+    rebind_slots(&w, &w.library, &w.library.calls);
     if (!w.is_refused)
         rebind_symbols(&w);
     if (!w.is_refused)

@@ -36,4 +36,11 @@ typedef enum pd_rebind_outcome {
 /* Call once for each table of functions, in the agent's constructor. */
 pd_rebind_outcome pd_rebind(const pd_rebound *functions, size_t len);
 
+/* ---- interpose extra ------------------------------------------------------------------------
+ * The functions of jemalloc and tcmalloc that are not part of the malloc family. */
+
+/* Replaces those functions that this program's allocator has. Call once, before the first
+ * sample. */
+void pd_extra_begin(void);
+
 #endif

@@ -1,11 +1,8 @@
-/* The slow path of malloc and free: see slow_path.h. */
-#include "agent/interposed/slow_path.h"
+/* The slow path of malloc and free: see wrap.h. */
+#include "agent/interposed/wrap.h"
 
-#include "agent/base/agent.h"
-#include "agent/delivery/largest_sites.h"
-#include "agent/base/own_stack.h"
-#include "agent/stacks/unloaded.h"
-#include "agent/life/worker.h"
+#include "agent/delivery/delivery.h"
+#include "agent/life/life.h"
 
 /* Starts the sampler at the thread's first allocation. Without a tracker the sampler is off for
  * good. Before the agent's constructor it is not started, so the next allocation comes here
@@ -15,7 +12,7 @@ static bool begin_thread(pd_self *self, size_t size)
     if (!atomic_load_explicit(&pd_the_agent.has_begun, memory_order_acquire))
         return false;
     bool is_there = pd_agent_heap() != NULL;
-    pprofdelta_sampler_init(&self->sampler, is_there ? pd_the_agent.settings.rate : 0, 0);
+    pprofdelta_sampler_init(&self->sampler, is_there ? pd_given.rate : 0, 0);
     return is_there && pprofdelta_sampler_tick(&self->sampler, size);
 }
 
@@ -55,12 +52,11 @@ void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
 {
     if (!ptr || !pd_agent_heap() || !pd_self_enter())
         return;
-    int kept = errno;
+    PD_KEEP_ERRNO;
     sample s = {caller, {.ptr = ptr, .weight = *weight, .size = size, .is_piece = is_piece}};
     pd_own_stack_call_briefly(track, &s);
     uint64_t samples = atomic_fetch_add_explicit(&pd_the_agent.samples, 1, memory_order_relaxed);
     pd_worker_sampled(samples);
-    errno = kept;
     pd_self_leave();
 }
 
@@ -81,7 +77,7 @@ void pd_slow_resize(pd_resizing *resizing, const void *old, size_t before)
         return;
     resizing->was_tracked = pprofdelta_heap_realloc_begin(heap, old, &resizing->move);
     pd_self_leave();
-    resizing->is_exact = resizing->was_tracked && pd_the_agent.settings.rate == 1;
+    resizing->is_exact = resizing->was_tracked && pd_given.rate == 1;
     if (resizing->is_exact)
         resizing->before = (size_t)resizing->move.bytes;
 }
@@ -110,18 +106,12 @@ void pd_slow_resized(pd_resizing *resizing, const void *ptr, size_t after, const
 
 static void report_largest_sites(void *size)
 {
-    pd_quiet quiet;
-    pd_quiet_begin(&quiet);
     pd_largest_sites_out_of_memory(*(const size_t *)size);
-    pd_quiet_end(&quiet);
 }
 
 void *pd_slow_failed(size_t size, bool is_full)
 {
-    if (!is_full || size > PTRDIFF_MAX || !pd_agent_heap() || atomic_load(&pd_is_confined) ||
-        !pd_self_enter())
-        return NULL;
-    pd_own_stack_call(report_largest_sites, &size);
-    pd_self_leave();
+    if (is_full && size <= PTRDIFF_MAX && pd_agent_heap() && !atomic_load(&pd_is_confined))
+        pd_work(report_largest_sites, &size);
     return NULL;
 }

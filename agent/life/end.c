@@ -1,39 +1,25 @@
-/* How the process ends, becomes another program, or moves: see end.h. */
-#include "agent/life/end.h"
+/* How the process ends, becomes another program, or moves: see life.h. */
+#include "agent/life/life.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
-#include "agent/base/notice.h"
-#include "agent/base/own_stack.h"
-#include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
-#include "agent/delivery/keep.h"
-#include "agent/delivery/live.h"
-#include "agent/delivery/spool.h"
-#include "agent/delivery/summary.h"
-#include "agent/life/worker.h"
 
 #include <unistd.h>
 
 enum { ALIVE, ENDING, ENDED };
-static _Atomic int stage = ALIVE;
-
-PD_IN_CHILD void pd_end_forget(void)
-{
-    atomic_store(&stage, ALIVE);
-}
+static PD_OF_PROCESS _Atomic int stage; /* ALIVE */
 
 /* Ends the agent's thread. Waits for its delivery for as long as that may take. */
 static bool stop_thread(void)
 {
     enum { UNNOTICED_MILLIS = 1000 };
-    if (pd_the_agent.settings.command) {
+    if (pd_given.command) {
         if (pd_worker_stop(UNNOTICED_MILLIS))
             return true;
         pd_notice_print(PD_NOTICE_WAITING,
                         "the program has ended; waiting up to %ju s for the command that takes its "
                         "profiles",
-                        (uintmax_t)pd_the_agent.settings.timeout);
+                        (uintmax_t)pd_given.timeout);
     }
     return pd_worker_stop(pd_delivery_max_millis());
 }
@@ -48,12 +34,13 @@ static void notify_lost(void)
 static void deliver_last(void *unused)
 {
     (void)unused;
+    pd_worker_report();
     if (!pd_delivery_send(PD_DELIVER_LAST)) {
         notify_lost();
         return;
     }
     if (pd_delivery_has_all())
-        pd_live_end();
+        pd_live_end(false);
     pd_summary_tell();
     pd_delivery_release();
 }
@@ -89,76 +76,74 @@ static void notify_interrupted(void)
 void pd_agent_end(void)
 {
     /* A process without a sample writes nothing. But if `pprofdelta record` became it, it says so. */
-    if (!pd_agent_is_recording() || (!atomic_load(&pd_the_agent.samples) &&
-                                     getpid() != (pid_t)pd_the_agent.settings.command_pid))
+    if (!pd_agent_is_recording() ||
+        (!atomic_load(&pd_the_agent.samples) && getpid() != (pid_t)pd_given.command_pid))
         return;
-    if (!pd_self_enter()) {
+    if (!pd_work(end_once, NULL))
         notify_interrupted();
-        return;
-    }
-    pd_quiet quiet;
-    pd_quiet_begin(&quiet);
-    pd_own_stack_call(end_once, NULL);
-    pd_quiet_end(&quiet);
-    pd_self_leave();
 }
 
 void pd_agent_before_exec(void)
 {
-    if (!pd_agent_is_recording() || !atomic_load(&pd_the_agent.samples) || !pd_self_enter())
+    PD_KEEP_ERRNO;
+    if (!pd_agent_is_recording() || !atomic_load(&pd_the_agent.samples))
         return;
-    pd_quiet quiet;
-    pd_quiet_begin(&quiet);
     pd_loader_answers(PD_LOADER_PATIENCE);
-    pd_own_stack_call(deliver_last, NULL);
-    pd_quiet_end(&quiet);
-    pd_self_leave();
+    pd_work(deliver_last, NULL);
 }
 
 /* ---- one thread alone ------------------------------------------------------------------------ */
 
+static void pause_thread(void *is_paused)
+{
+    *(bool *)is_paused = pd_worker_is_running() && pd_worker_retire(pd_delivery_max_millis());
+}
+
 bool pd_agent_pause(void)
 {
-    int kept = errno;
-    if (!pd_agent_is_recording() || atomic_load(&stage) != ALIVE || !pd_self_enter())
-        return false;
-    bool is_paused = pd_worker_is_running() && pd_worker_retire(pd_delivery_max_millis());
-    pd_self_leave();
-    errno = kept;
+    bool is_paused = false;
+    if (pd_agent_is_recording() && atomic_load(&stage) == ALIVE)
+        pd_work(pause_thread, &is_paused);
     return is_paused;
 }
 
 void pd_agent_resume(void)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     if (!pd_self_enter())
         return;
     pd_worker_start();
-    pd_worker_await(); /* the program may close all descriptors next */
     pd_self_leave();
-    errno = kept;
+}
+
+/* A process of root that becomes a user: the folder of that user. */
+typedef struct move {
+    uid_t user;
+    int fd; /* -1: none */
+} move;
+
+static void prepare_move(void *cookie)
+{
+    move *m = cookie;
+    pprofdelta_heap_note_mappings(pd_agent_heap());
+    if (m->fd < 0 || !pd_delivery_hold(0)) {
+        pd_spool_hold();
+        return;
+    }
+    pd_live_end(true); /* another file is made in the folder */
+    pd_spool_use_folder(m->fd, m->user);
+    m->fd = -1;
+    pd_delivery_release();
 }
 
 bool pd_agent_before_move(uid_t user)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     bool is_paused = pd_agent_pause();
     /* The child of a vfork is not recorded, but the program that it executes is. */
-    int fd = user && pd_agent_heap() ? pd_spool_open_folder(user) : -1;
-    if (pd_agent_is_recording() && pd_self_enter()) {
-        pprofdelta_heap_note_mappings(pd_agent_heap());
-        if (fd >= 0 && pd_delivery_hold(0)) {
-            pd_live_end();
-            pd_live_forget(true); /* another file is made in the folder */
-            pd_spool_use_folder(fd, user);
-            pd_delivery_release();
-        } else {
-            pd_spool_hold();
-        }
-        pd_self_leave();
-    } else if (fd >= 0) {
-        close(fd);
-    }
-    errno = kept;
+    move m = {user, user && pd_agent_heap() ? pd_spool_open_folder(user) : -1};
+    if (pd_agent_is_recording())
+        pd_work(prepare_move, &m);
+    pd_close(m.fd);
     return is_paused;
 }

@@ -1,4 +1,4 @@
-/* Follows fork: see forked.h.
+/* Follows fork: see life.h.
  *
  * This thread holds the tracker's locks during fork. So the handlers of other libraries, which
  * may allocate, must not enter the tracker: the thread is marked as inside.
@@ -7,25 +7,16 @@
  * hold them. That child is lost, and not recorded. It returns to the agent's code with a copy of the tables, and ends
  * there what it has a lock for. Every other lock is free, and the tables are used no more, since another thread may
  * have been changing them. */
-#include "agent/life/forked.h"
+#include "agent/life/life.h"
 
 #include "agent/account/account.h"
-#include "agent/account/mappings.h"
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
 #include "agent/base/region.h"
-#include "agent/base/reserve.h"
-#include "agent/base/self.h"
-#include "agent/delivery/delivery.h"
-#include "agent/delivery/live.h"
-#include "agent/life/end.h"
-#include "agent/life/signals.h"
-#include "agent/life/worker.h"
-#include "agent/stacks/callers.h"
-#include "agent/stacks/function_names.h"
-#include "agent/stacks/unloaded.h"
+#include "agent/stacks/stacks.h"
 
-#include <unistd.h>
+/* Where the variables are that a child clears: by the linker. */
+extern char __start_pd_of_process[] __attribute__((visibility("hidden")));
+extern char __stop_pd_of_process[] __attribute__((visibility("hidden")));
 
 static pprofdelta_heap *forked; /* the tracker, for the child, which does not find it */
 static int64_t fork_nanos;      /* when a fork began */
@@ -44,8 +35,6 @@ static void before_fork(void)
         pd_mappings_fork(PPROFDELTA_FORK_PREPARE);
         fork_nanos = pd_now();
     }
-    if (heap && !pd_this_thread.is_forking)
-        pd_function_names_inherit(true);
     if (heap && level < PD_REGION_FORKS)
         pd_region_fork_prepare(level);
 }
@@ -56,8 +45,6 @@ static void after_fork_in_parent(void)
     bool has_locks = !level && pd_this_thread.is_forking;
     if (level < PD_REGION_FORKS)
         pd_region_fork_parent(level);
-    if (!pd_this_thread.is_forking && pd_agent_is_recording())
-        pd_function_names_inherit(false);
     if (has_locks) {
         pd_mappings_fork(PPROFDELTA_FORK_PARENT);
         pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
@@ -75,24 +62,19 @@ static void record_child(void)
     pd_agent_set_heap(forked);
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);
-    pd_account_begin(fork_nanos);
-    pd_function_names_abandon();
+    pd_the_agent.begun_nanos = fork_nanos;
     pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
 }
 
 /* The other threads are not here: nobody waits for them. */
 static void begin_child(void)
 {
-    pd_live_forget(!is_lost);
+    memset(__start_pd_of_process, 0, (size_t)(__stop_pd_of_process - __start_pd_of_process));
     pprofdelta_heap_fork(forked, is_lost ? PPROFDELTA_FORK_LOST : PPROFDELTA_FORK_CHILD,
                          fork_nanos);
-    pd_worker_forget();
-    pd_signals_forget();
-    pd_loader_forget();
-    pd_end_forget();
-    pd_delivery_forget();
-    pd_unloaded_forget();
-    pd_reserve_forget();
+    pd_worker_watch_main();
+    pd_function_names_forget();
+    pd_this_thread.ended_by = 0;
     if (!is_lost)
         record_child();
 }

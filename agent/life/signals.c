@@ -1,20 +1,17 @@
-/* Signals that end the process: see signals.h. */
-#include "agent/life/signals.h"
+/* Signals that end the process: see life.h. */
+#include "agent/life/life.h"
 
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
-#include "agent/base/self.h"
-#include "agent/life/worker.h"
 
 #include <unistd.h>
 
 static const int handled[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGUSR1,   SIGUSR2, SIGPIPE,
                               SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF};
 
-static int ask_number;         /* 0: none */
-static atomic_bool is_begun;   /* the handlers stand for the default actions */
-static _Atomic int ending;     /* the signal that is ending the process; 0: none */
-static _Atomic uint64_t since; /* when it came */
+static atomic_bool is_begun;             /* the handlers stand for the default actions */
+static PD_OF_PROCESS _Atomic int ending; /* the signal that is ending the process; 0: none */
+static _Atomic uint64_t since;           /* when it came */
 
 static void on_fatal(int number);
 
@@ -32,7 +29,8 @@ static struct sigaction action_of(pd_signal_handler *function)
 static void on_fatal(int number)
 {
     const uint64_t patience = PD_NANOS_PER_SECOND;
-    int kept = errno, none = 0;
+    PD_KEEP_ERRNO;
+    int none = 0;
     if (getpid() == 1) /* of a container, which has no default actions */
         return;
     if (getpid() != atomic_load(&pd_the_agent.pid)) { // NOLINT(bugprone-branch-clone)
@@ -45,7 +43,6 @@ static void on_fatal(int number)
     } else if (pd_nanos_of(CLOCK_MONOTONIC) - atomic_load(&since) >= patience) {
         pd_signal_die(number);
     }
-    errno = kept;
 }
 
 static void on_ask(int number)
@@ -63,7 +60,7 @@ static pd_signal_handler *replacement_of(int number)
 {
     if (!atomic_load(&is_begun) || atomic_load(&pd_is_confined) || atomic_load(&ending))
         return NULL;
-    if (ask_number && number == ask_number)
+    if (number == (int)pd_given.signal)
         return on_ask;
     for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
         if (handled[i] == number)
@@ -86,11 +83,10 @@ static void replace_default(int number)
     pd_next()->sigaction(number, &now, NULL);
 }
 
-void pd_signals_begin(int ask)
+void pd_signals_begin(void)
 {
     if (getpid() == 1)
         return;
-    ask_number = ask;
     atomic_store(&is_begun, true);
     for (int number = 1; number < NSIG; number++)
         replace_default(number);
@@ -102,12 +98,6 @@ void pd_signals_end(void)
     for (int number = 1; number < NSIG; number++)
         if (!pd_next()->sigaction(number, NULL, &now) && is_ours(now.sa_handler))
             pd_signal_reset(number);
-}
-
-PD_IN_CHILD void pd_signals_forget(void)
-{
-    pd_this_thread.ended_by = 0;
-    atomic_store(&ending, 0);
 }
 
 /* ---- the names ------------------------------------------------------------------------------- */

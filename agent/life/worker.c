@@ -1,23 +1,15 @@
-/* The agent's thread: see worker.h. */
-#include "agent/life/worker.h"
+/* The agent's thread: see life.h. */
+#include "agent/life/life.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/await.h"
-#include "agent/base/notice.h"
-#include "agent/base/own_stack.h"
 #include "agent/base/real.h"
 #include "agent/base/region.h"
-#include "agent/base/self.h"
+#include "agent/base/reserve.h"
 #include "agent/delivery/delivery.h"
-#include "agent/delivery/largest_sites.h"
-#include "agent/delivery/live.h"
-#include "agent/delivery/spool.h"
-#include "agent/delivery/summary.h"
+#include "process/maps.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,15 +17,14 @@
 /* WAITING: the thread has done nothing yet, and who ends the process does not wait for it. */
 typedef enum life { NONE, WAITING, RUNNING, STOPPED, FAILED } life;
 
-static atomic_uint requests;
-static _Atomic int state = NONE;
-static pthread_t thread; /* valid from RUNNING on, as is its tid */
+static PD_OF_PROCESS atomic_uint requests;
+static PD_OF_PROCESS _Atomic int state; /* NONE */
+static pthread_t thread;                /* valid from RUNNING on, as is its tid */
 static _Atomic pid_t thread_tid;
-static _Atomic int is_coming; /* it was started and has no table of descriptors yet */
-static sigset_t all_signals,
-    signals_before;             /* the latter: the mask of the thread that started it */
-static bool is_urgent;          /* the thread must not wait before it works */
-static atomic_bool has_no_main; /* the main thread ends or has ended; its destructors ran */
+static PD_OF_PROCESS _Atomic int is_coming; /* it was started and has no table of descriptors yet */
+static sigset_t signals_before;             /* the mask of the thread that started it */
+static PD_OF_PROCESS atomic_bool
+    has_no_main; /* the main thread ends or has ended; its destructors ran */
 static pthread_key_t key_of_main;
 static bool has_key;
 
@@ -44,22 +35,22 @@ static uint64_t clock_now(void)
 
 void pd_worker_ask(pd_request request)
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     atomic_fetch_or(&requests, (unsigned)request);
     pd_await_wake(&requests);
-    errno = kept;
 }
 
-/* Waits for requests. Returns them, or 0 at the deadline. */
-static unsigned await_request(uint64_t deadline)
+void pd_worker_report(void)
 {
-    for (;;) {
-        unsigned requested = atomic_exchange(&requests, 0);
-        uint64_t now = clock_now();
-        if (requested || now >= deadline)
-            return requested;
+    if (atomic_fetch_and(&requests, ~(unsigned)PD_REQUEST_TOP) & PD_REQUEST_TOP)
+        pd_largest_sites_threshold();
+}
+
+/* Waits until there is a request, or the deadline. Whoever ends the process meanwhile finds it as well. */
+static void await_request(uint64_t deadline)
+{
+    for (uint64_t now; !atomic_load(&requests) && (now = clock_now()) < deadline;)
         pd_await_futex(&requests, 0, deadline - now);
-    }
 }
 
 static void export_if_free(pd_occasion why)
@@ -70,59 +61,26 @@ static void export_if_free(pd_occasion why)
 
 /* ---- the threads of the process -------------------------------------------------------------- */
 
-enum { THREADS_UNKNOWN = 0 };
-
-/* Returns the number of threads, including the main thread even if it has ended. Opens no
+/* Returns the number of threads, including the main thread even if it has ended; 0: not known. Opens no
  * descriptor: the number of links of this directory is the number of threads plus 2. The count is
  * exact, since a thread that is about to create another one is counted itself. */
 static uint64_t count_threads(void)
 {
     struct stat status;
-    if (stat("/proc/self/task", &status) || status.st_nlink <= 2)
-        return THREADS_UNKNOWN;
-    return (uint64_t)status.st_nlink - 2;
-}
-
-/* The main thread in /proc/PID/stat. */
-typedef struct main_status {
-    char state;    /* 0: not known */
-    int exit_code; /* as waitpid returns it */
-} main_status;
-
-static main_status read_status_of_main(void)
-{
-    char text[1024];
-    main_status status = {.state = '\0'};
-    if (!pd_read_text("/proc/self/stat", text, sizeof text))
-        return status;
-    const char *end_of_name = strrchr(text, ')'), *last = strrchr(text, ' ');
-    if (!end_of_name || end_of_name[1] != ' ')
-        return status;
-    status.state = end_of_name[2];
-    status.exit_code = (int)pd_number_at(last + 1);
-    return status;
+    bool is_known = stat("/proc/self/task", &status) == 0 && status.st_nlink > 2;
+    return is_known ? (uint64_t)status.st_nlink - 2 : 0;
 }
 
 /* The exe link of a main thread that has ended cannot be read. This is checked first, since it
  * needs no descriptor. */
-static bool has_main_ended(main_status *status)
+static bool has_main_ended(pd_stat *status)
 {
-    char byte;
-    if (readlink("/proc/self/exe", &byte, 1) >= 0 || errno != ENOENT)
+    char byte, text[1024];
+    if (readlink("/proc/self/exe", &byte, 1) >= 0 || errno != ENOENT ||
+        !pd_read_text("/proc/self/stat", text, sizeof text))
         return false;
-    *status = read_status_of_main();
-    return status->state == 'Z' || status->state == 'X';
-}
-
-typedef enum company { WITH_MAIN, WITHOUT_MAIN, ALONE } company;
-
-/* Returns which other threads there are. Only the agent's thread calls this. */
-static company find_company(main_status *status)
-{
-    enum { MAIN_AND_AGENT = 2 };
-    if (!has_main_ended(status))
-        return WITH_MAIN;
-    return count_threads() == MAIN_AND_AGENT ? ALONE : WITHOUT_MAIN;
+    *status = pd_stat_read(text);
+    return status->state && pd_stat_has_ended(status);
 }
 
 /* Waits until a joined thread is not counted any more. */
@@ -138,54 +96,56 @@ static void await_release(pid_t tid)
 
 /* Ends the agent's thread by the system call. The C library counts its threads and calls exit(0) in
  * the last one that returns, which must not be the agent's while the process is ending. */
-static _Noreturn void end_thread(void)
+static _Noreturn void end_thread(int status)
 {
     for (;;)
-        syscall(SYS_exit, 0);
+        syscall(SYS_exit, status);
 }
 
 /* Ends the process as it would end without the agent's thread, which is the last one. */
-static _Noreturn void end_process(bool has_table, int exit_code)
+static _Noreturn void end_process(int exit_code)
 {
     pd_await_set(&state, STOPPED);
     pd_this_thread.is_inside = false;
-    if (atomic_load(&has_no_main) && !has_table) {
-        pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
+    if (atomic_load(&has_no_main) && !pd_this_thread.has_own_descriptors) {
+        pprofdelta_sampler_init(&pd_this_thread.sampler, pd_given.rate, 0);
         pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
         exit(0);
     }
     pd_the_agent.end();
     if (WIFSIGNALED(exit_code))
         pd_signal_die(WTERMSIG(exit_code));
-    for (;;)
-        syscall(SYS_exit, WEXITSTATUS(exit_code));
+    end_thread(WEXITSTATUS(exit_code));
 }
 
 /* Returns how long to wait before the next check of the other threads. */
-static uint64_t next_pause(company now, uint64_t pause)
+static uint64_t next_pause(bool has_main, uint64_t pause)
 {
     const uint64_t longest = PD_NANOS_PER_SECOND / 16;
-    if (now == WITH_MAIN && !atomic_load(&has_no_main))
+    if (has_main && !atomic_load(&has_no_main))
         return PD_NANOS_PER_SECOND;
     return pause * 2 < longest ? pause * 2 : longest;
 }
 
-/* Ends the process if no other thread is left. A thread that outlived the main thread has ended
- * with status 0, which Linux 5.17 and later use as the status of the process. */
-static company check_company(company before, bool has_table)
+/* Returns whether the main thread is there. Ends the process if no other thread is left. A thread that
+ * outlived the main thread has ended with status 0, which Linux 5.17 and later use as the status of the
+ * process. */
+static bool check_company(bool had_main)
 {
-    main_status status = {.state = '\0'};
-    company now = find_company(&status);
-    if (now == ALONE)
-        end_process(has_table, before == WITHOUT_MAIN ? 0 : status.exit_code);
-    return now;
+    enum { MAIN_AND_AGENT = 2 };
+    pd_stat status;
+    if (!has_main_ended(&status))
+        return true;
+    if (count_threads() == MAIN_AND_AGENT)
+        end_process(had_main ? status.exit_code : 0);
+    return false;
 }
 
 /* The process may be killed at any time. The loader is asked before anything is locked. */
 static void prepare_for_death(void)
 {
     static uint64_t noted;
-    uint64_t loads = pd_loader_loads();
+    uint64_t loads = pd_maps_loads();
     if (!pd_delivery_hold(0))
         return;
     if (loads != noted)
@@ -202,24 +162,23 @@ static bool is_pressed(void)
     const uint64_t enough = 150000;
     static uint64_t last = UINT64_MAX;
     uint64_t before = last;
-    last = pd_memory_pressure_read(pd_the_agent.settings.pressure_file);
+    last = pd_memory_pressure_read(pd_given.pressure_file);
     return last > before && last - before >= enough;
 }
 
 /* Works until a request to end, and returns that. */
-static unsigned work(bool has_table)
+static unsigned work(void)
 {
-    const uint64_t interval = pd_the_agent.settings.interval_nanos;
+    const uint64_t interval = pd_given.interval_nanos;
     uint64_t pause = atomic_load(&has_no_main) ? PD_NANOS_PER_SECOND / 1000 : PD_NANOS_PER_SECOND;
     uint64_t deadline = clock_now() + interval, next_check = clock_now() + pause;
-    company last = WITH_MAIN;
-    bool was_pressed = false; /* since the last window on time */
+    bool has_main = true, was_pressed = false; /* the latter: since the last window on time */
     for (;;) {
-        unsigned requested = await_request(deadline < next_check ? deadline : next_check);
-        if (requested & PD_REQUEST_TOP) /* also of a program that ends at once */
-            pd_largest_sites_threshold();
+        await_request(deadline < next_check ? deadline : next_check);
+        pd_worker_report();
+        unsigned requested = atomic_fetch_and(&requests, PD_REQUEST_TOP);
         if (requested & (PD_REQUEST_STOP | PD_REQUEST_RETIRE)) {
-            check_company(last, has_table);
+            check_company(has_main);
             return requested;
         }
         if (requested & PD_REQUEST_GROWN)
@@ -240,8 +199,8 @@ static unsigned work(bool has_table)
             was_pressed = true;
             export_if_free(PD_DELIVER_ON_TIME);
         }
-        last = check_company(last, has_table);
-        pause = next_pause(last, pause);
+        has_main = check_company(has_main);
+        pause = next_pause(has_main, pause);
         next_check = clock_now() + pause;
     }
 }
@@ -251,8 +210,7 @@ static bool begin_work(void)
 {
     const uint64_t delay = PD_NANOS_PER_SECOND / 10;
     int waiting = WAITING;
-    if (!is_urgent)
-        atomic_fetch_or(&requests, await_request(clock_now() + delay));
+    await_request(clock_now() + delay);
     pd_loader_expect(true);
     if (atomic_compare_exchange_strong(&state, &waiting, RUNNING))
         return true;
@@ -268,30 +226,32 @@ static void *run(void *unused)
     prctl(PR_SET_NAME, "pprofdelta", 0, 0, 0);
     if (!begin_work())
         return unused;
-    bool has_table = !atomic_load(&has_no_main) && pd_spool_own_table();
-    if (has_table)
-        pd_notice_use_own_descriptors();
+    pd_this_thread.has_own_descriptors = !atomic_load(&has_no_main) && pd_spool_own_table();
     pd_await_set(&is_coming, 0);
     pd_loader_try();
     prepare_for_death();
-    unsigned requested = work(has_table);
+    unsigned requested = work();
     pd_await_set(&state, STOPPED);
     if (requested & PD_REQUEST_STOP)
-        end_thread();
+        end_thread(0);
     return unused;
 }
 
-/* The thread has a stack of the default size if it may have to run the program's exit handlers. */
+/* The thread has a stack of the default size if it may have to run the program's exit handlers. Otherwise its stack
+ * is memory of the agent, which mlockall does not lock. */
 static int create(void)
 {
     enum { STACK_LEN = 256 << 10 };
+    static void *stack;
+    sigset_t all;
     pthread_attr_t attributes;
     int error = pthread_attr_init(&attributes);
     if (error)
         return error;
-    pthread_sigmask(SIG_SETMASK, &all_signals, &signals_before);
-    if (!atomic_load(&has_no_main))
-        pthread_attr_setstacksize(&attributes, STACK_LEN);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &signals_before);
+    if (!atomic_load(&has_no_main) && (stack || (stack = pd_reserve_map(STACK_LEN))))
+        pthread_attr_setstack(&attributes, stack, STACK_LEN);
     error = pthread_create(&thread, &attributes, run, NULL);
     if (error == EINVAL) /* the program's thread-local storage needs a larger stack */
         error = pthread_create(&thread, NULL, run, NULL);
@@ -300,34 +260,32 @@ static int create(void)
     return error;
 }
 
-static void notify_not_started(int error)
+static void start(void *unused)
 {
+    int none = NONE;
+    (void)unused;
+    /* No thread in the child of a vfork, which runs in the memory of its parent. */
+    if (getpid() != atomic_load(&pd_the_agent.pid) ||
+        !atomic_compare_exchange_strong(&state, &none, WAITING))
+        return;
+    atomic_store(&is_coming, 1);
+    int error = create();
+    if (!error)
+        return;
+    atomic_store(&is_coming, 0);
+    atomic_store(&state, FAILED);
     pd_notice_print(PD_NOTICE_THREAD,
                     "the agent's thread could not be started, so only one profile is written, "
                     "at the end: %s",
                     pd_words_of_error(error));
 }
 
-static void start(void *urgent)
-{
-    int none = NONE;
-    /* No thread in the child of a vfork, which runs in the memory of its parent. */
-    if (getpid() != atomic_load(&pd_the_agent.pid) ||
-        !atomic_compare_exchange_strong(&state, &none, WAITING))
-        return;
-    is_urgent = urgent != NULL;
-    atomic_store(&is_coming, is_urgent);
-    int error = create();
-    if (!error)
-        return;
-    atomic_store(&is_coming, 0);
-    atomic_store(&state, FAILED);
-    notify_not_started(error);
-}
-
 void pd_worker_start(void)
 {
-    pd_own_stack_call(start, &is_urgent);
+    enum { PATIENCE = 1000 };
+    pd_worker_ask(PD_REQUEST_GROWN); /* the thread need not wait for anything else */
+    pd_own_stack_call(start, NULL);
+    pd_await_change(&is_coming, 1, PATIENCE);
 }
 
 /* Requests a report when the threshold is passed, and again only after a tenth less was in use. */
@@ -335,7 +293,7 @@ static __attribute__((noinline)) void check_threshold(void)
 {
     static atomic_bool is_above;
     pprofdelta_heap_stats stats = {.size = sizeof stats};
-    uint64_t threshold = pd_the_agent.settings.threshold;
+    uint64_t threshold = pd_given.threshold;
     pprofdelta_heap *heap = pd_agent_heap();
     if (!heap || pprofdelta_heap_describe(heap, &stats))
         return;
@@ -355,14 +313,8 @@ void pd_worker_sampled(uint64_t n)
         pd_own_stack_call(start, NULL);
     if (pd_region_has_grown())
         pd_worker_ask(PD_REQUEST_GROWN);
-    if (pd_the_agent.settings.threshold && n % SAMPLES_PER_CHECK == 0)
+    if (pd_given.threshold && n % SAMPLES_PER_CHECK == 0)
         check_threshold();
-}
-
-void pd_worker_await(void)
-{
-    enum { PATIENCE = 1000 };
-    pd_await_change(&is_coming, 1, PATIENCE);
 }
 
 static bool end(pd_request request, unsigned milliseconds)
@@ -407,7 +359,7 @@ bool pd_worker_retire(unsigned milliseconds)
     }
     pthread_join(thread, NULL);
     await_release(atomic_load(&thread_tid));
-    atomic_store(&requests, 0);
+    atomic_fetch_and(&requests, PD_REQUEST_TOP);
     atomic_store(&state, NONE);
     return true;
 }
@@ -427,7 +379,7 @@ static void on_end_of_main(void *unused)
 }
 
 /* Any value except NULL makes the destructor run. */
-static void watch_main(void)
+void pd_worker_watch_main(void)
 {
     if (has_key)
         pthread_setspecific(key_of_main, &key_of_main);
@@ -435,16 +387,6 @@ static void watch_main(void)
 
 void pd_worker_begin(void)
 {
-    sigfillset(&all_signals);
     has_key = pthread_key_create(&key_of_main, on_end_of_main) == 0;
-    watch_main();
-}
-
-PD_IN_CHILD void pd_worker_forget(void)
-{
-    atomic_store(&requests, 0);
-    atomic_store(&state, NONE);
-    atomic_store(&is_coming, 0);
-    atomic_store(&has_no_main, false);
-    watch_main();
+    pd_worker_watch_main();
 }

@@ -1,8 +1,8 @@
-/* The callers of an allocation: see callers.h. */
-#include "agent/stacks/callers.h"
+/* The callers of an allocation: see stacks.h. */
+#include "agent/stacks/stacks.h"
 
 #include "agent/base/code.h"
-#include "agent/base/self.h"
+#include "agent/base/agent.h"
 #include "agent/stacks/cfi.h"
 
 #include <string.h>
@@ -234,12 +234,11 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *coo
 
 size_t pd_unwind(const pd_caller *caller, uint64_t stack[PD_STACK_MAX])
 {
-    int kept = errno;
+    PD_KEEP_ERRNO;
     trace t = {.stack = stack, .pc = plain_address(caller->pc)};
     if (!walk_frames(caller, stack, &t.depth)) {
         t.depth = 0;
         _Unwind_Backtrace(note_frame, &t);
     }
-    errno = kept;
     return t.depth;
 }

@@ -140,30 +140,6 @@ static void set(machine *m, uint64_t reg, int64_t where)
         m->now.fp = where;
 }
 
-static void save(machine *m, uint64_t reg, uint64_t factor)
-{
-    set(m, reg, (int64_t)factor * m->cie->data_align);
-}
-
-static void restore(machine *m, uint64_t reg)
-{
-    set(m, reg, reg == m->cie->ra_register ? m->initial.ra : m->initial.fp);
-}
-
-static void remember(machine *m, cursor *c)
-{
-    c->bad |= m->depth == REMEMBERED;
-    if (!c->bad)
-        m->stack[m->depth++] = m->now;
-}
-
-static void recall(machine *m, cursor *c)
-{
-    c->bad |= !m->depth;
-    if (!c->bad)
-        m->now = m->stack[--m->depth];
-}
-
 /* Executes one instruction. */
 static void step(machine *m, cursor *c)
 {
@@ -184,37 +160,36 @@ static void step(machine *m, cursor *c)
         m->loc += read_fixed(c, 1U << (op - OP_ADVANCE1)) * m->cie->code_align;
         break;
     case OP_OFFSET_EXTENDED:
-        reg = read_uleb(c);
-        save(m, reg, read_uleb(c));
-        break;
     case OP_OFFSET:
-        save(m, reg, read_uleb(c));
+        reg = op == OP_OFFSET_EXTENDED ? read_uleb(c) : reg;
+        set(m, reg, (int64_t)read_uleb(c) * m->cie->data_align);
         break;
     case OP_RESTORE_EXTENDED:
-        restore(m, read_uleb(c));
-        break;
     case OP_RESTORE:
-        restore(m, reg);
+        reg = op == OP_RESTORE_EXTENDED ? read_uleb(c) : reg;
+        set(m, reg, reg == m->cie->ra_register ? m->initial.ra : m->initial.fp);
         break;
     case OP_UNDEFINED:
     case OP_SAME_VALUE:
         set(m, read_uleb(c), op == OP_UNDEFINED ? UNDEFINED : UNCHANGED);
         break;
     case OP_DEF_CFA:
-        m->now.cfa_register = read_uleb(c);
-        m->now.cfa_off = (int64_t)read_uleb(c);
-        break;
     case OP_DEF_CFA_REGISTER:
-        m->now.cfa_register = read_uleb(c);
-        break;
     case OP_DEF_CFA_OFFSET:
-        m->now.cfa_off = (int64_t)read_uleb(c);
+        if (op != OP_DEF_CFA_OFFSET)
+            m->now.cfa_register = read_uleb(c);
+        if (op != OP_DEF_CFA_REGISTER)
+            m->now.cfa_off = (int64_t)read_uleb(c);
         break;
     case OP_REMEMBER:
-        remember(m, c);
+        c->bad |= m->depth == REMEMBERED;
+        if (!c->bad)
+            m->stack[m->depth++] = m->now;
         break;
     case OP_RESTORE_STATE:
-        recall(m, c);
+        c->bad |= !m->depth;
+        if (!c->bad)
+            m->now = m->stack[--m->depth];
         break;
     default:
         c->bad = true;

@@ -1,17 +1,18 @@
-/* Address ranges from which code was unloaded: see unloaded.h.
+/* Address ranges from which code was unloaded: see stacks.h.
  *
  * The table only grows, and a row is complete before the length counts it. So a thread that
  * samples reads it without a lock. Two objects that were unloaded from overlapping ranges have a
  * row each. The number of a stack is made of all rows through which it passes. */
-#include "agent/stacks/unloaded.h"
+#include "agent/stacks/stacks.h"
 
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
+#include "base/lock.h"
 
 enum { RANGES_MAX = 256, OBJECTS_MAX = 1024 };
 
 typedef struct unloaded_range {
-    uintptr_t begin, end;
+    pd_object_range at;
     _Atomic uint64_t times;
 } unloaded_range;
 
@@ -27,7 +28,7 @@ typedef struct objects {
  * the loader runs destructors of an object: they may unload other objects, or wait for threads
  * that do. */
 static objects known, now;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static PD_OF_PROCESS pd_lock lock;
 
 static int note_object(struct dl_phdr_info *info, size_t size, void *cookie)
 {
@@ -39,46 +40,43 @@ static int note_object(struct dl_phdr_info *info, size_t size, void *cookie)
     return 0;
 }
 
-static bool has_object(const objects *o, uintptr_t begin, uintptr_t end)
+static bool is_same(pd_object_range a, pd_object_range b)
+{
+    return a.begin == b.begin && a.end == b.end;
+}
+
+static bool has_object(const objects *o, pd_object_range range)
 {
     for (size_t i = 0; i < o->len; i++)
-        if (o->at[i].begin == begin && o->at[i].end == end)
+        if (is_same(o->at[i], range))
             return true;
     return false;
 }
 
-static void count(uintptr_t begin, uintptr_t end)
+/* If the table is full, further ranges are ignored. */
+static void count(pd_object_range range)
 {
-    size_t len = atomic_load(&ranges_len);
-    for (size_t i = 0; i < len; i++) {
-        if (ranges[i].begin == begin && ranges[i].end == end) {
-            atomic_fetch_add(&ranges[i].times, 1);
-            return;
-        }
-    }
-    if (len == RANGES_MAX) /* the table is full: further ranges are ignored */
+    size_t len = atomic_load(&ranges_len), i = 0;
+    while (i < len && !is_same(ranges[i].at, range))
+        i++;
+    if (i == RANGES_MAX)
         return;
-    ranges[len].begin = begin;
-    ranges[len].end = end;
-    atomic_store(&ranges[len].times, 1);
-    atomic_store_explicit(&ranges_len, len + 1, memory_order_release);
+    ranges[i].at = range;
+    atomic_fetch_add(&ranges[i].times, 1);
+    if (i == len)
+        atomic_store_explicit(&ranges_len, len + 1, memory_order_release);
 }
 
 void pd_unloaded_update(void)
 {
-    pthread_mutex_lock(&lock);
+    pd_lock_take(&lock);
     now.len = 0;
     dl_iterate_phdr(note_object, &now);
     for (size_t i = 0; i < known.len; i++)
-        if (!has_object(&now, known.at[i].begin, known.at[i].end))
-            count(known.at[i].begin, known.at[i].end);
+        if (!has_object(&now, known.at[i]))
+            count(known.at[i]);
     known = now;
-    pthread_mutex_unlock(&lock);
-}
-
-PD_IN_CHILD void pd_unloaded_forget(void)
-{
-    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    pd_lock_give(&lock);
 }
 
 uint64_t pd_unloaded_number(const uint64_t *stack, size_t depth)
@@ -87,7 +85,7 @@ uint64_t pd_unloaded_number(const uint64_t *stack, size_t depth)
     size_t len = atomic_load_explicit(&ranges_len, memory_order_acquire);
     for (size_t i = 0; i < len; i++)
         for (size_t frame = 0; frame < depth; frame++)
-            if (stack[frame] - ranges[i].begin < ranges[i].end - ranges[i].begin) {
+            if (pd_object_range_has(ranges[i].at, (uintptr_t)stack[frame])) {
                 number = (number + i + 1) * UINT64_C(0x9e3779b97f4a7c15) +
                          atomic_load_explicit(&ranges[i].times, memory_order_relaxed);
                 break;

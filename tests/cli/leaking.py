@@ -193,6 +193,19 @@ def test_changes_are_added_up(t):
         t.equal(got, want, f"{kind} {form}")
 
 
+def resident(t, name, at, areas, live=100, comment=None, mapped=None):
+    """A profile with an account of the resident memory. areas: {stack: KiB}; mapped: {stack: KiB}."""
+    samples = [(("use", "main"), [500 * at, 500 * at * 1024, live, live * 1024, 0, 0])]
+    samples += [(stack, [0, 0, 0, 0, kib * 1024, (mapped or {}).get(stack, 0) * 1024]) for stack, kib in areas.items()]
+    types = HEAP + ["rss_space/bytes"] + (["mapped_space/bytes"] if mapped else [])
+    t.write(name, gz(profile([(stack, values[:len(types)]) for stack, values in samples], types=types, time=T0 + at * MINUTE,
+                             period_type=KIND, period=512 << 10, comments=[comment] if comment else ())))
+    return name
+
+
+HEAP_AREAS = {("[live heap]",): 100, ("[allocator slack]",): 300, ("[file mappings, clean or shared]", "/usr/lib/libx.so"): 4000}
+
+
 def test_the_account_is_no_change(t):
     """In batches with changes of what is in use, it has all of the resident memory."""
     files = [resident(t, f"{i:02}.pb.gz", i, {**HEAP_AREAS, ("[thread stacks]", "run", "main"): 2000 + 100 * i},

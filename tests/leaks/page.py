@@ -34,8 +34,8 @@ def put_server(t, program, windows, requests):
 
 def check_report(t, out, least=10):
     t.contains(out, "run       ", "in use    ", "verdict   ")
-    found = re.search(r"(\d+) windows in ", out)
-    t.check(found and int(found.group(1)) >= least, f"there are not enough windows: {out[:300]}")
+    found = re.findall(r"(\d+) windows?\b", out.split("\n", 1)[0])  # how many of them are its end depends on their times
+    t.check(sum(map(int, found)) >= least, f"there are not enough windows: {out[:300]}")
     t.check(re.search(r"verdict   \d+ suspects?, \d+ unknown", out), f"there is no verdict: {out[:300]}")
 
 

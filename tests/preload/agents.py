@@ -43,8 +43,8 @@ def record(t, *command, options=(), end="-q", **kwargs):
 
 
 def by_hand(t, **kwargs):
-    """The variables that load the agent and name the folder."""
-    return dict(line.split("=", 1) for line in record(t, "env", **kwargs).out.decode().splitlines()
+    """The variables that load the agent and name the folder. Nothing of env itself is recorded."""
+    return dict(line.split("=", 1) for line in record(t, "env", options=["--rate=1T"], **kwargs).out.decode().splitlines()
                 if line.startswith(("LD_PRELOAD=", "PPROFDELTA_RECORD_DIR=")))
 
 

@@ -41,6 +41,15 @@ def test_threshold(t):
     t.check(any(name.endswith(".top.txt") for name in os.listdir(t.path("out"))), "no file with the largest sites")
 
 
+def test_threshold_of_a_program_that_ends_at_once(t):
+    """The agent's thread does nothing in its first 100 ms. So who ends the program, or runs another one, reports what is left."""
+    code = "import os; kept = [bytes(50000) for _ in range(110)]; os.execv('/bin/true', ['true'])"
+    few = [target(t, "symbols_few")]
+    for command, threshold, rate in ((few, "90k", 1), (["/usr/bin/python3", "-c", code], "5M", "4k")) * 15:
+        ran = record(t, *command, options=[f"--threshold={threshold}", f"--rate={rate}"])
+        t.check(any("bytes are in use" in line for line in ran.noise), f"{command[0]}: said {ran.noise}")
+
+
 def test_threshold_as_a_share(t):
     """Of memory that is allocated and not touched."""
     piece = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1000

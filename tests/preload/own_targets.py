@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import re
+import resource
 import shutil
 
 import killed
@@ -256,6 +257,45 @@ def test_the_names_of_plugins(t):
         own = [(names, name) for names, name in found if name in ("use", "main", "run", "leak_in_one", "leak_in_two")]
         t.check({"use", "main"} <= {name for _, name in own}, f"these functions have names: {own}")
         t.equal({(names[0], name) for names, name in own if names != [name]}, set(), "names, and what they should be")
+
+
+def test_names_take_few_pages(t):
+    """What a process of a few milliseconds pays most for is each page that it writes for the first time."""
+    def faults(name):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
+        ran = record(t, target(t, name), options=["-o", t.path(name), EVERYTHING])
+        more = resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt - before
+        t.equal(quiet(t, ran).code, 0)
+        window = only(t, checked(t, t.path(name)))[-1]
+        t.check(any("leak_early" in names for names, _ in window.names()), "no name of a function")
+        return more
+    # 30,000 symbols are 180 pages, and their names are 270
+    few, many = (faults("symbols_" + name) for name in ("few", "many"))
+    t.check(many - few < 150, f"page faults: {many}, and {few} with few symbols")
+
+
+def test_locked_memory(t):
+    """mlockall does the same, and locks as much, also under a limit that the agent's memory would exceed."""
+    def with_rights_of(user, limit):
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (limit, limit))
+        if os.getuid() == 0 and user:
+            os.setgroups([])
+            os.setgid(user)
+            os.setuid(user)
+    os.chmod(t.dir, 0o777)
+    low, high, nobody = 2 << 20, 8 << 20, 65534
+    cases = [(0, low, 3), (0, low, 7, "early"), (nobody, low, 1), (nobody, low, 2), (nobody, high, 2),
+             *((nobody, high, flags, how) for flags in (1, 3, 7, 8) for how in ("early", "syscall"))]
+    for user, *case in cases if os.getuid() == 0 else cases[2:]:
+        limit, *args = map(str, case)
+        run = lambda how: how(t, target(t, "locked"), *args, preexec_fn=lambda: with_rights_of(user, int(limit)))
+        plain = run(plainly)
+        ran = run(lambda *args, **kwargs: record(*args, **kwargs, options=["-o", t.path(f"out{user}"), "--rate=4k"]))
+        results, resident = zip(*(r.out.decode().split("resident") for r in (plain, quiet(t, ran))))
+        t.equal((results[1], ran.code), (results[0], plain.code), f"user {user}, {case}")
+        more = int(resident[1]) - int(resident[0])
+        t.check(more < 4000, f"user {user}, {case}: {more} KiB of the agent are resident")
+    t.check(checked(t, t.path(f"out{user}")), "no profile")
 
 
 def test_manners(t):

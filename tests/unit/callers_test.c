@@ -3,8 +3,8 @@
  * C library, in a thread, on a stack of their own, and in a signal handler. */
 #include "../support/test.h"
 
-#include "agent/stacks/callers.h"
-#include "agent/base/self.h"
+#include "agent/stacks/stacks.h"
+#include "agent/base/agent.h"
 
 #include <pthread.h>
 #include <signal.h>

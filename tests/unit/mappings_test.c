@@ -1,5 +1,5 @@
 /* The agent's table of mappings, against an array with one element for each page. */
-#include "agent/account/mappings.h"
+#include "agent/account/account.h"
 
 #include "test.h"
 
@@ -44,7 +44,9 @@ static void compare(const uint64_t *names)
     uintptr_t end = 0;
     for (size_t i = 0; i < len; i++) {
         pd_slot_stack s = pd_mappings_stack(ranges[i].slot);
+        pd_range next = pd_mappings_next(end);
         CHECK(ranges[i].begin >= end && ranges[i].begin < ranges[i].end);
+        CHECK(next.begin == ranges[i].begin && next.end == ranges[i].end);
         CHECK(i == 0 || ranges[i].begin > end || ranges[i].slot != ranges[i - 1].slot);
         end = ranges[i].end;
         CHECK(s.depth == 3 && s.stack[2] == 8 && s.code == s.stack[0] / 2);
@@ -52,7 +54,7 @@ static void compare(const uint64_t *names)
             got[at / PAGE - FIRST] = s.stack[0];
     }
     pd_mappings_unpin();
-    CHECK(memcmp(got, names, sizeof got) == 0 && !lost);
+    CHECK(memcmp(got, names, sizeof got) == 0 && !lost && !pd_mappings_next(end).end);
 }
 
 static void fill(uint64_t *names, size_t at, size_t len, uint64_t name)

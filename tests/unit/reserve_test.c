@@ -1,4 +1,6 @@
 /* The pages that the agent keeps for when the kernel has no others. */
+#include "agent/base/agent.h"
+#include "agent/base/real.h"
 #include "agent/base/reserve.h"
 
 #include "test.h"
@@ -11,6 +13,14 @@
 
 #define PAGE   ((size_t)4096)
 #define BLOCKS (PD_RESERVE_LEN / PAGE)
+
+pd_agent pd_the_agent;
+
+const pd_other_functions *pd_next(void)
+{
+    static const pd_other_functions functions = {.mmap = mmap};
+    return &functions;
+}
 
 static struct rlimit usual;
 

@@ -1,5 +1,5 @@
 /* The areas of /proc/self/smaps, from text and from the kernel. */
-#include "agent/account/areas.h"
+#include "agent/account/account.h"
 
 #include "test.h"
 

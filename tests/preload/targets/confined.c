@@ -43,22 +43,17 @@ static void install(struct sock_filter *rules, size_t len)
 #define KILL        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
 #define ALLOW       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 
-enum {
-    OWN = sizeof own_calls / sizeof *own_calls,
-    TO_COMMAND = sizeof calls_to_command / sizeof *calls_to_command
-};
+enum { OWN = sizeof own_calls / sizeof *own_calls };
 
 static const own_call of_program[] = {ROW(exit_group), ROW(brk), ROW(execve), ROW(ptrace)};
 
 /* The n-th of all calls that are known here. */
 static const own_call *call_at(size_t n)
 {
-    return n < OWN                ? &own_calls[n]
-           : n < OWN + TO_COMMAND ? &calls_to_command[n - OWN]
-                                  : &of_program[n - OWN - TO_COMMAND];
+    return n < OWN ? &own_calls[n] : &of_program[n - OWN];
 }
 
-enum { ALL = OWN + TO_COMMAND + sizeof of_program / sizeof *of_program };
+enum { ALL = OWN + sizeof of_program / sizeof *of_program };
 
 /* A number that no call has is allowed: or else nothing would be asked about the others. */
 static void allow_only_the_agent(void)
