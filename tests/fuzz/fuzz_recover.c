@@ -187,14 +187,6 @@ static void change(program *in)
     }
 }
 
-static const live_row *row_of(const live_sums *sums, const char *key)
-{
-    for (size_t i = 0; i < sums->len; i++)
-        if (!strcmp(sums->rows[i].key, key))
-            return &sums->rows[i];
-    return NULL;
-}
-
 /* The window is the true one without some of its values. */
 static void require_part_of_truth(arena *a, buf out)
 {
@@ -203,7 +195,7 @@ static void require_part_of_truth(arena *a, buf out)
     require(p.sequence == true_profile.sequence && p.attempt == true_profile.attempt);
     require(!strcmp(p.kind, true_profile.kind));
     for (size_t i = 0; i < p.sums.len; i++) {
-        const live_row *row = row_of(&true_profile.sums, p.sums.rows[i].key);
+        const live_row *row = live_find(&true_profile.sums, p.sums.rows[i].key);
         for (size_t type = 0; type < LIVE_TYPES; type++)
             require(!p.sums.rows[i].values[type] ||
                     (row && p.sums.rows[i].values[type] == row->values[type]));

@@ -151,40 +151,6 @@ TEST(sites_are_forgotten_where_room_is_short)
     CHECK(is(&p, "delta", 2, 3, 2, 3));
 }
 
-/* A site that is forgotten was part of the peak. Its share goes where its counters go, also if it was
- * held for a batch that is lost, and the next batch has the same peak. */
-TEST(a_forgotten_site_stays_in_the_peak)
-{
-    ENDS(end) scene s;
-    begin(&s, (pprofdelta_heap_options){.max_sites = 3, .max_attempts = 1});
-    pprofdelta_heap_event without_stack = {.ptr = live_pointer(9), .weight = {2, 100}};
-    CHECK(pprofdelta_heap_track(s.heap, &without_stack));
-    for (size_t i = 1; i <= 3; i++)
-        track(&s, i);
-    pprofdelta_heap_untrack(s.heap, live_pointer(3));
-    uint64_t stack[] = {7, 7};
-    pprofdelta_heap_event event = {
-        .ptr = live_pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
-    CHECK(!pprofdelta_heap_track(s.heap, &event));
-    for (int64_t now = 1; now <= 2; now++) {
-        begun(&s, now);
-        s.mail.refuses = true;
-        CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) ==
-              PPROFDELTA_E_SINK);
-        pprofdelta_heap_abandon(s.heap);
-    }
-    s.mail.refuses = false;
-    pprofdelta_heap_stats stats = {.size = sizeof stats};
-    pprofdelta_heap_describe(s.heap, &stats);
-    CHECK(stats.lost == 1 && stats.forgotten == 1 && stats.peak_bytes == 400);
-    live_profile p = sent(&s, 3);
-    CHECK(is(&p, "full", 2, 2, 0, 3) && p.sums.len == 3);
-    for (size_t i = 0; i < p.sums.len; i++) {
-        int64_t sites = *p.sums.rows[i].key ? 1 : 2;
-        CHECK(p.sums.rows[i].values[4] == 2 * sites && p.sums.rows[i].values[5] == 100 * sites);
-    }
-}
-
 /* No more than was granted is ever held for writing. */
 TEST(an_export_keeps_its_limit)
 {
@@ -208,60 +174,6 @@ TEST(an_export_keeps_its_limit)
         CHECK(pages.live == 0);
     }
     CHECK(status == PPROFDELTA_OK);
-}
-
-/* Whichever mapping fails, nothing is counted that is not there, and the next batch has everything. */
-TEST(each_mapping_may_fail)
-{
-    bool refused = true;
-    for (size_t turn = 2; refused && turn < 1000; turn++) { /* alone, and with all that follow */
-        size_t nth = turn / 2;
-        scene s = {0};
-        tracker pages = {.fail_at = nth, .is_alone = turn % 2};
-        pprofdelta_heap_pages source = tracker_pages(&pages);
-        pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
-        options.pages = &source;
-        options.max_sites = 40;
-        options.max_attempts = 1;
-        options.format = turn / 2 % 2 ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
-        options.resource = &(const pprofdelta_attribute){"service.name", "app"};
-        options.resource_len = turn / 2 % 2;
-        s.mail.arena = s.receiver.arena = &s.arena;
-        s.sink = live_sink(&s.mail);
-        pprofdelta_status status = pprofdelta_heap_new(&options, &s.heap, NULL);
-        int64_t live = 0;
-        for (size_t n = 0; n < 60 && !status; n++) {
-            uint64_t stack[300] = {0x100 + n}; /* few of them have room in one mapping */
-            pprofdelta_heap_event event = {
-                .ptr = live_pointer(n), .weight = {2, 100}, .stack = stack, .depth = 300};
-            live += pprofdelta_heap_track(s.heap, &event);
-            if (n < 50)
-                live -= pprofdelta_heap_untrack(s.heap, event.ptr);
-        }
-        for (int64_t now = 1; now <= 3 && !status; now++) {
-            CHECK(pprofdelta_heap_begin(s.heap, now, NULL, NULL) == PPROFDELTA_OK);
-            if (pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL))
-                pprofdelta_heap_abandon(s.heap);
-            else
-                pprofdelta_heap_commit(s.heap);
-        }
-        refused = pages.refused > 0;
-        CHECK(!status || (status == PPROFDELTA_E_MEMORY && refused));
-        if (!status) {
-            pages.fail_at = 0;
-            pprofdelta_heap_resync(s.heap);
-            live_profile p = sent(&s, 4);
-            int64_t inuse = 0;
-            for (size_t i = 0; i < p.sums.len; i++)
-                inuse += p.sums.rows[i].values[2];
-            CHECK_MSG(inuse == 2 * live, "mapping %zu: %" PRId64 " of %" PRId64, nth, inuse,
-                      2 * live);
-        }
-        pprofdelta_heap_free(status ? NULL : s.heap);
-        arena_free(&s.arena);
-        CHECK_MSG(pages.live == 0, "mapping %zu: %zu bytes", nth, pages.live);
-    }
-    CHECK(!refused);
 }
 
 static int fork_in_sink(void *cookie, const void *data, size_t len)
