@@ -69,17 +69,15 @@ static void require_census(const reading *r, const view *v, const pprofdelta_cen
 
 static void require_view(const uint8_t *bytes, size_t len, const pprofdelta_census *census)
 {
-    view *v = view_unpack(bytes, len);
-    if (!v)
-        return;
     arena a = {NULL};
-    require(reading_is_valid(&a, v));
-    require(v->n_sample_type >= 1 && v->n_sample_type <= PPROFDELTA_MAX_TYPES);
     reading r;
-    require(reading_make(&a, bytes, len, &r) == PPROFDELTA_OK);
-    require_census(&r, v, census);
+    pprofdelta_status status = reading_make(&a, bytes, len, &r);
+    require(status == PPROFDELTA_OK || status == PPROFDELTA_E_WIRE);
+    if (!status) {
+        require(r.view->n_sample_type >= 1 && r.view->n_sample_type <= PPROFDELTA_MAX_TYPES);
+        require_census(&r, r.view, census);
+    }
     arena_free(&a);
-    view_free(v);
 }
 
 /* ---- the quick reader and the careful one ------------------------------------------------------ */
