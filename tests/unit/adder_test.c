@@ -235,9 +235,7 @@ static buf of_binary(arena *a, const char *name, bool used)
     build_sample(&b, "in_lib", "1 1 5 5");
     if (used)
         build_sample(&b, "in_app", "1 1 5 5");
-    buf bytes = build_bytes(&b), kept = buf_begin(a);
-    buf_add(&kept, bytes.ptr, bytes.len);
-    return kept;
+    return build_bytes_in(a, &b);
 }
 
 /* pprof has the main mapping of the last profile first. OTLP has it when a sample of another profile needs it. */

@@ -83,9 +83,7 @@ static buf make_look(arena *a, const shape *s, unsigned look)
     for (unsigned i = 0; i < s->stacks * s->times; i++)
         add_stack(&b, s, i % s->stacks, look);
     b.m.time_nanos = INT64_C(1700000000000000000) + look * INT64_C(60000000000);
-    buf bytes = serial_write(&b.arena, &b.m, &style), kept = buf_begin(a);
-    buf_add(&kept, bytes.ptr, bytes.len);
-    return kept;
+    return serial_write(a, &b.m, &style);
 }
 
 /* ---- Ways to a delta ------------------------------------------------------------------------- */
@@ -267,9 +265,7 @@ static buf valid_profile(arena *a)
     ENDS(build_free) build b = {.m = model_empty};
     build_types(&b, HEAP_TYPES);
     build_sample(&b, "leaf main", "1 2 3 4");
-    buf bytes = build_bytes(&b), kept = buf_begin(a);
-    buf_add(&kept, bytes.ptr, bytes.len);
-    return kept;
+    return build_bytes_in(a, &b);
 }
 
 typedef enum matter {

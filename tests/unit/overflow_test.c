@@ -21,9 +21,7 @@ static buf profile_of(arena *a, const char *const *samples, size_t len, int64_t 
     for (size_t i = 0; i < len; i++)
         build_sample(&b, "leaf main", samples[i]);
     b.m.time_nanos = now;
-    buf bytes = build_bytes(&b), kept = buf_begin(a);
-    buf_add(&kept, bytes.ptr, bytes.len);
-    return kept;
+    return build_bytes_in(a, &b);
 }
 
 static const char *const two[] = {MOST " 1", "1 1"}, *const one[] = {"1 1"},

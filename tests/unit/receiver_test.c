@@ -179,10 +179,9 @@ static buf bytes_of(course *c, const look *l)
         build_sample(&b, stack, value);
     }
     b.m.time_nanos = l->time;
-    buf bytes = build_bytes(&b), kept = buf_begin(&c->arena);
-    buf_add(&kept, bytes.ptr, bytes.len);
+    buf bytes = build_bytes_in(&c->arena, &b);
     build_free(&b);
-    return kept;
+    return bytes;
 }
 
 static pprofdelta *new_context(void)

@@ -28,9 +28,7 @@ static inline buf window_bytes(arena *a, window w)
         build_comment(&b, w.comment);
     if (w.stamp)
         build_comment(&b, w.stamp);
-    buf bytes = build_bytes(&b), kept = buf_begin(a);
-    buf_add(&kept, bytes.ptr, bytes.len);
-    return kept;
+    return build_bytes_in(a, &b);
 }
 
 static inline pprofdelta_options sum_options(unsigned flags)
