@@ -80,11 +80,12 @@ static void give_work(void *cookie, void *ptr, size_t size)
 }
 
 static const pprofdelta_heap_options plain = {.size = sizeof plain,
-                                        .flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_AGES,
-                                        .id = 0xabc,
-                                        .compression = PPROFDELTA_PLAIN,
-                                        .max_live = 4096,
-                                        .max_sites = 1024};
+                                              .flags =
+                                                  PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_AGES,
+                                              .id = 0xabc,
+                                              .compression = PPROFDELTA_PLAIN,
+                                              .max_live = 4096,
+                                              .max_sites = 1024};
 
 static void make_stage(void)
 {

@@ -121,33 +121,22 @@ static pprofdelta_options options_of(const shape *s, uint64_t limit)
     return o;
 }
 
-static pprofdelta_status by_steps(pprofdelta *pd, const trial *s, outcome *o)
+static pprofdelta_status by_course(pprofdelta *pd, const trial *s, course c, outcome *o)
 {
     pprofdelta_sink sink = collector_sink(&o->out);
-    pprofdelta_status status = pprofdelta_begin(pd, s->cur.ptr, s->cur.len, &o->err);
-    if (!status)
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (c == BY_STEPS)
+        status = pprofdelta_begin(pd, s->cur.ptr, s->cur.len, &o->err);
+    if (!status && c == BY_STATE)
+        status = keep_load(pd, s->state, &o->err);
+    else if (!status)
         status = pprofdelta_base(pd, s->prev.ptr, s->prev.len, &o->err);
-    if (!status)
+    if (!status && c == BY_STEPS)
         status = pprofdelta_write(pd, &sink, NULL, &o->err);
-    pprofdelta_abandon(pd);
-    return status;
-}
-
-static pprofdelta_status by_window(pprofdelta *pd, const trial *s, course c, outcome *o)
-{
-    pprofdelta_sink sink = collector_sink(&o->out);
-    pprofdelta_status status = c == BY_STATE
-                                   ? keep_load(pd, s->state, &o->err)
-                                   : pprofdelta_base(pd, s->prev.ptr, s->prev.len, &o->err);
-    if (!status)
+    else if (!status)
         status = pprofdelta_window(pd, s->cur.ptr, s->cur.len, &sink, NULL, &o->err);
     pprofdelta_abandon(pd);
     return status;
-}
-
-static pprofdelta_status by_course(pprofdelta *pd, const trial *s, course c, outcome *o)
-{
-    return c == BY_STEPS ? by_steps(pd, s, o) : by_window(pd, s, c, o);
 }
 
 static outcome run(arena *a, const trial *s, course c, uint64_t limit)
