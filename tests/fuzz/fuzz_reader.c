@@ -222,6 +222,14 @@ static void check_refusal(pprofdelta_status status, const pprofdelta_error *err,
     require(status != PPROFDELTA_E_PROFILE || err->stage == PPROFDELTA_STAGE_PROFILE);
 }
 
+/* Do both calls fail in the same way, down to the words? */
+static bool same_error(const pprofdelta_error *a, const pprofdelta_error *b)
+{
+    return a->status == b->status && a->stage == b->stage && !strcmp(a->field, b->field) &&
+           a->element == b->element && a->offset == b->offset && a->is_prev == b->is_prev &&
+           !strcmp(a->text, b->text);
+}
+
 /* The same bytes, as the base of a context that has a past, whole or in pieces of any length. */
 static void check_again(const uint8_t *data, size_t size, bool is_in_pieces,
                         pprofdelta_status status, const pprofdelta_error *err)

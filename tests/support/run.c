@@ -202,13 +202,6 @@ void twin_set_started(twin *t, int64_t started_nanos)
     oracle_set_started(&t->oracle, started_nanos);
 }
 
-bool same_error(const pprofdelta_error *a, const pprofdelta_error *b)
-{
-    return a->status == b->status && a->stage == b->stage && !strcmp(a->field, b->field) &&
-           a->element == b->element && a->offset == b->offset && a->is_prev == b->is_prev &&
-           !strcmp(a->text, b->text);
-}
-
 buf testdata_file(arena *a, const char *name)
 {
     const char *data = getenv("PD_TESTDATA");

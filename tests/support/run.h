@@ -64,7 +64,4 @@ static inline void context_end(pprofdelta **pd)
 /* A file below the folder of the test data; empty if it cannot be read. */
 buf testdata_file(arena *a, const char *name);
 
-/* Do both calls fail in the same way, down to the words? */
-bool same_error(const pprofdelta_error *a, const pprofdelta_error *b);
-
 #endif
