@@ -55,9 +55,8 @@ static size_t piece_of(const uint8_t *header)
 
 static pprofdelta *new_context(const pprofdelta_options *options, tracker *memory)
 {
-    pprofdelta_allocator allocator = tracker_allocator(memory);
     pprofdelta *context = NULL;
-    require(pprofdelta_new(options, &allocator, &context, NULL) == PPROFDELTA_OK);
+    require(pprofdelta_new(options, tracking(memory), &context, NULL) == PPROFDELTA_OK);
     return context;
 }
 
@@ -109,10 +108,9 @@ static void window(pprofdelta *context, const tracker *memory, pd_bytes in, delt
 {
     pprofdelta_error err = fuzz_unfilled();
     collector c = {.bytes = buf_begin(&deltas), .fail_at = d->refuse};
-    pprofdelta_sink sink = collector_sink(&c);
     size_t calls = memory->calls;
     d->report.size = sizeof d->report;
-    d->status = pprofdelta_window(context, in.ptr, in.len, &sink, &d->report, &err);
+    d->status = pprofdelta_window(context, in.ptr, in.len, collecting(&c), &d->report, &err);
     d->allocations = memory->calls - calls;
     d->bytes = c.bytes;
     require_error(&err, d->status, in);
@@ -264,10 +262,9 @@ size_t fuzz_delta_starved = 1;
 static void starve(const trial *t, size_t nth)
 {
     tracker memory = {.fail_at = nth % 512 + 1, .is_alone = true};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta_error err = fuzz_unfilled();
     pprofdelta *context = NULL;
-    if (pprofdelta_new(&t->options, &allocator, &context, &err)) {
+    if (pprofdelta_new(&t->options, tracking(&memory), &context, &err)) {
         require(!context && !memory.live);
         fuzz_require_filled(&err, PPROFDELTA_E_MEMORY, 0, 1);
         context = new_context(&t->options, &memory);
@@ -313,12 +310,11 @@ static buf buf_of(pd_bytes bytes)
 static void take_turns(const trial *t)
 {
     tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
     uint8_t turns = t->in.header[PAIR_AT], is_lost = t->in.header[PAIR_BAD];
     buf cur = buf_of(t->in.cur), other = t->has_base ? buf_of(t->in.prev) : cur;
     pprofdelta_status status;
     twin w;
-    twin_begin(&w, &t->options, &allocator);
+    twin_begin(&w, &t->options, tracking(&memory));
     set_up(t, w.pd);
     twin_set_started(&w, started_of(t));
     if (t->has_base)

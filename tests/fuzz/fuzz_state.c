@@ -25,10 +25,10 @@ enum { FORMAT_AT = 8 };
 static pprofdelta_status try_window(pprofdelta *pd, buf *out)
 {
     collector c = {.bytes = *out};
-    pprofdelta_sink sink = collector_sink(&c);
     pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_status status = pprofdelta_window(pd, look, sizeof look, &sink, &report, &err);
+    pprofdelta_status status =
+        pprofdelta_window(pd, look, sizeof look, collecting(&c), &report, &err);
     require(status != PPROFDELTA_E_VERIFY);
     if (status)
         fuzz_require_filled(&err, status, sizeof look, sizeof look);
@@ -93,8 +93,7 @@ static void load(const uint8_t *state, size_t len, bool fails)
 {
     arena a = {0};
     tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
-    pprofdelta *pd = new_context(&allocator);
+    pprofdelta *pd = new_context(tracking(&memory));
     pprofdelta_error err = fuzz_unfilled();
     buf first = buf_begin(&a), given = buf_begin(&a);
     const size_t which = len ? state[len / 2] : 0, nth = fails ? 1 + which / 2 % 16 : 0;

@@ -18,6 +18,12 @@ pprofdelta_sink collector_sink(collector *c)
     return (pprofdelta_sink){.write = collect, .cookie = c};
 }
 
+const pprofdelta_sink *collecting(collector *c)
+{
+    c->sink = collector_sink(c);
+    return &c->sink;
+}
+
 /* The size is stored before each allocation. */
 enum { HEAD = _Alignof(max_align_t) };
 
@@ -59,6 +65,12 @@ static void track_release(void *cookie, void *ptr)
 pprofdelta_allocator tracker_allocator(tracker *t)
 {
     return (pprofdelta_allocator){track_resize, track_release, t};
+}
+
+const pprofdelta_allocator *tracking(tracker *t)
+{
+    t->allocator = tracker_allocator(t);
+    return &t->allocator;
 }
 
 static void *map_pages(void *cookie, size_t size)

@@ -29,9 +29,8 @@ static pprofdelta_builder_options plain_options(void)
 static void bench_begin(bench *t)
 {
     *t = (bench){0};
-    pprofdelta_allocator allocator = tracker_allocator(&t->memory);
     pprofdelta_builder_options o = plain_options();
-    if (pprofdelta_builder_new(&o, &allocator, &t->b, NULL))
+    if (pprofdelta_builder_new(&o, tracking(&t->memory), &t->b, NULL))
         abort();
 }
 
@@ -107,8 +106,7 @@ TEST(the_steady_state_allocates_nothing)
             add(&t, name, i % 3 ? NULL : "worker");
         }
         collector c = {.bytes = buf_begin(&t.arena), .fail_at = round % 3 == 1};
-        pprofdelta_sink sink = collector_sink(&c);
-        builder_send(t.b, &sink, NULL, NULL);
+        builder_send(t.b, collecting(&c), NULL, NULL);
         calls = round == 8 ? t.memory.calls : calls;
     }
     CHECK_MSG(t.memory.calls == calls, "%zu allocations", t.memory.calls - calls);
@@ -117,11 +115,10 @@ TEST(the_steady_state_allocates_nothing)
 TEST(max_memory_is_kept_and_what_is_lost_is_told)
 {
     tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta_builder_options o = plain_options();
     o.max_memory = 20000;
     bench t = {0};
-    REQUIRE(pprofdelta_builder_new(&o, &allocator, &t.b, NULL) == PPROFDELTA_OK);
+    REQUIRE(pprofdelta_builder_new(&o, tracking(&memory), &t.b, NULL) == PPROFDELTA_OK);
     char name[64];
     int64_t added = 0, arrived = 0;
     for (int i = 0; i < 2000; i++) {
@@ -131,9 +128,9 @@ TEST(max_memory_is_kept_and_what_is_lost_is_told)
     CHECK(memory.peak < 80000);
     for (int window = 0; window < 3; window++) { /* what has no room in one is in the next */
         collector c = {.bytes = buf_begin(&t.arena)};
-        pprofdelta_sink sink = collector_sink(&c);
         pprofdelta_builder_report report = {.size = sizeof report};
-        CHECK(builder_send(t.b, &sink, &report, &t.err) == PPROFDELTA_OK && !report.samples_lost);
+        CHECK(builder_send(t.b, collecting(&c), &report, &t.err) == PPROFDELTA_OK &&
+              !report.samples_lost);
         arrived += (int64_t)report.samples_in;
     }
     CHECK(added > 0 && added < 2000 && arrived == added);

@@ -137,9 +137,8 @@ TEST(stacks_that_are_gone_are_forgotten)
 {
     enum { WINDOWS = 60, STACKS = 100, WARM = 20 };
     tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
     ENDS(context_end) pprofdelta *pd = NULL;
-    REQUIRE(pprofdelta_new(NULL, &allocator, &pd, NULL) == PPROFDELTA_OK);
+    REQUIRE(pprofdelta_new(NULL, tracking(&memory), &pd, NULL) == PPROFDELTA_OK);
     size_t warm = 0;
     for (int window = 0; window < WINDOWS; window++) {
         build b = {0};
@@ -149,8 +148,7 @@ TEST(stacks_that_are_gone_are_forgotten)
                          "1 1");
         buf now = build_bytes(&b);
         collector c = {.bytes = buf_begin(&b.arena)};
-        pprofdelta_sink sink = collector_sink(&c);
-        CHECK(pprofdelta_window(pd, now.ptr, now.len, &sink, NULL, NULL) == PPROFDELTA_OK);
+        CHECK(pprofdelta_window(pd, now.ptr, now.len, collecting(&c), NULL, NULL) == PPROFDELTA_OK);
         pprofdelta_commit(pd);
         build_free(&b);
         if (window == WARM)

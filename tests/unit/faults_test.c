@@ -139,9 +139,8 @@ TEST(the_steady_state_allocates_nothing)
         pprofdelta_options options = draw_options(&r, &g);
         options.on_reset = modes[seed / 4 % 4];
         tracker memory = {0};
-        pprofdelta_allocator allocator = tracker_allocator(&memory);
         pprofdelta *pd;
-        REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
+        REQUIRE(pprofdelta_new(&options, tracking(&memory), &pd, NULL) == PPROFDELTA_OK);
         char *comment = memset(arena_alloc(&a, 4097), '#', 4096);
         g.m.comments = (const char *[]){comment};
         size_t warm = 0;

@@ -123,7 +123,6 @@ static pprofdelta_options options_of(const shape *s, uint64_t limit)
 
 static pprofdelta_status by_course(pprofdelta *pd, const trial *s, course c, outcome *o)
 {
-    pprofdelta_sink sink = collector_sink(&o->out);
     pprofdelta_status status = PPROFDELTA_OK;
     if (c == BY_STEPS)
         status = pprofdelta_begin(pd, s->cur.ptr, s->cur.len, &o->err);
@@ -132,9 +131,9 @@ static pprofdelta_status by_course(pprofdelta *pd, const trial *s, course c, out
     else if (!status)
         status = pprofdelta_base(pd, s->prev.ptr, s->prev.len, &o->err);
     if (!status && c == BY_STEPS)
-        status = pprofdelta_write(pd, &sink, NULL, &o->err);
+        status = pprofdelta_write(pd, collecting(&o->out), NULL, &o->err);
     else if (!status)
-        status = pprofdelta_window(pd, s->cur.ptr, s->cur.len, &sink, NULL, &o->err);
+        status = pprofdelta_window(pd, s->cur.ptr, s->cur.len, collecting(&o->out), NULL, &o->err);
     pprofdelta_abandon(pd);
     return status;
 }
@@ -142,11 +141,10 @@ static pprofdelta_status by_course(pprofdelta *pd, const trial *s, course c, out
 static outcome run(arena *a, const trial *s, course c, uint64_t limit)
 {
     tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta_options options = options_of(s->shape, limit);
     outcome o = {.out.bytes = buf_begin(a)};
     pprofdelta *pd = NULL;
-    o.status = pprofdelta_new(&options, &allocator, &pd, &o.err);
+    o.status = pprofdelta_new(&options, tracking(&memory), &pd, &o.err);
     if (!o.status) {
         pd->is_always_tight = c == BY_STREAM;
         o.status = by_course(pd, s, c, &o);
@@ -340,12 +338,11 @@ static pprofdelta_error call_with(unsigned call, buf file, uint64_t limit)
         ENDS(arena_free) arena a = {0};
         ENDS(context_end) pprofdelta *pd = NULL;
         collector out = {.bytes = buf_begin(&a)};
-        pprofdelta_sink sink = collector_sink(&out);
         CHECK(!pprofdelta_new(&options, NULL, &pd, NULL));
         if (call == 2)
             pprofdelta_base(pd, file.ptr, file.len, &err);
         else
-            pprofdelta_window(pd, file.ptr, file.len, &sink, NULL, &err);
+            pprofdelta_window(pd, file.ptr, file.len, collecting(&out), NULL, &err);
     }
     return err;
 }

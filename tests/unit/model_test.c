@@ -154,12 +154,11 @@ TEST(whichever_allocation_fails_the_model_goes_on)
 {
     for (size_t nth = 1, is_done = 0; !is_done; nth++) {
         tracker t = {.fail_at = nth, .is_alone = true};
-        pprofdelta_allocator allocator = tracker_allocator(&t);
         pd_mem mem;
         pd_model m = {.samples = 0};
         pd_model_sample s;
         unsigned added[SAMPLES], len = 0;
-        pd_mem_init(&mem, &allocator, UINT64_MAX);
+        pd_mem_init(&mem, tracking(&t), UINT64_MAX);
         for (unsigned n = 0; n < SAMPLES; n++) {
             if (!len)
                 begin(&m, &mem);

@@ -90,7 +90,6 @@ TEST(wrong_use_is_refused)
         CHECK(pprofdelta_recorder_new(&bad[i], NULL, &r, NULL) == PPROFDELTA_E_USAGE && !r);
     REQUIRE(pprofdelta_recorder_new(NULL, NULL, &r, NULL) == PPROFDELTA_OK);
     collector c = {.calls = 0};
-    pprofdelta_sink sink = collector_sink(&c);
     pprofdelta_error err = {0};
     int64_t values[4] = {1, 1, 1, 1};
     pprofdelta_record record = {.values = values};
@@ -103,7 +102,8 @@ TEST(wrong_use_is_refused)
     CHECK(pprofdelta_recorder_add(r, NULL, NULL) == PPROFDELTA_E_USAGE);
     record.depth = 3;
     CHECK(pprofdelta_recorder_add(r, &record, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_recorder_write(r, &sink, NULL, &err) == PPROFDELTA_E_USAGE && !c.calls);
+    CHECK(pprofdelta_recorder_write(r, collecting(&c), NULL, &err) == PPROFDELTA_E_USAGE &&
+          !c.calls);
     pprofdelta_recorder_abandon(r);
     pprofdelta_recorder_free(r);
     pprofdelta_recorder_free(NULL);
@@ -131,7 +131,6 @@ static pprofdelta_status fill(pprofdelta_recorder *r, size_t stacks, int64_t win
 {
     arena a = {0};
     collector c = {.bytes = buf_begin(&a)};
-    pprofdelta_sink sink = collector_sink(&c);
     pprofdelta_recording look = {.period = 524288, .time_nanos = window};
     pprofdelta_status status = pprofdelta_recorder_begin(r, &look, NULL);
     for (size_t i = 0; i < stacks && !status; i++) {
@@ -142,7 +141,7 @@ static pprofdelta_status fill(pprofdelta_recorder *r, size_t stacks, int64_t win
         status = pprofdelta_recorder_add(r, &record, NULL);
     }
     if (!status)
-        status = pprofdelta_recorder_write(r, &sink, NULL, NULL);
+        status = pprofdelta_recorder_write(r, collecting(&c), NULL, NULL);
     if (!status)
         pprofdelta_recorder_commit(r);
     arena_free(&a);
@@ -153,12 +152,11 @@ TEST(an_entry_takes_at_most_64_bytes_and_the_steady_state_allocates_nothing)
 {
     for (size_t stacks = 300; stacks < 40000; stacks += stacks / 3) {
         tracker memory = {0};
-        pprofdelta_allocator allocator = tracker_allocator(&memory);
         pprofdelta_recorder *r = NULL;
         pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
         options.flags = PPROFDELTA_NO_MAPPINGS;
         options.on_reset = stacks % 2 ? PPROFDELTA_ON_RESET_AUTO : PPROFDELTA_ON_RESET_CLAMP;
-        REQUIRE(pprofdelta_recorder_new(&options, &allocator, &r, NULL) == PPROFDELTA_OK);
+        REQUIRE(pprofdelta_recorder_new(&options, tracking(&memory), &r, NULL) == PPROFDELTA_OK);
         size_t calls = 0;
         for (int64_t window = 1; window < 8; window++) {
             CHECK(fill(r, stacks, window) == PPROFDELTA_OK);
