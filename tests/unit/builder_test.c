@@ -112,6 +112,40 @@ TEST(the_steady_state_allocates_nothing)
     CHECK_MSG(t.memory.calls == calls, "%zu allocations", t.memory.calls - calls);
 }
 
+/* Returns whether an allocation failed. */
+static bool add_with_failures(size_t at, bool is_alone)
+{
+    bench t = {.memory = {.fail_at = at, .is_alone = is_alone}};
+    pprofdelta_builder_options o = plain_options();
+    pprofdelta_builder_report report = {.size = sizeof report};
+    collector c = {.bytes = buf_begin(&t.arena)};
+    char name[32];
+    uint64_t added = 0;
+    if (pprofdelta_builder_new(&o, tracking(&t.memory), &t.b, NULL))
+        return true;
+    for (int i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "f%d main", i % 25);
+        added += add(&t, name, i % 3 ? NULL : "worker");
+    }
+    bool has_failed = t.memory.refused != 0;
+    t.memory.fail_at = 0;
+    CHECK(builder_send(t.b, collecting(&c), &report, &t.err) == PPROFDELTA_OK);
+    CHECK_MSG(report.samples_in == added && !report.samples_lost, "at %zu", at);
+    bench_end(&t);
+    return has_failed;
+}
+
+/* Alone, or with all that follow; fuzz_builder.c has what arrives. */
+TEST(whichever_allocation_fails_what_was_added_arrives)
+{
+    for (int is_alone = 0; is_alone < 2; is_alone++) {
+        size_t at = 1;
+        while (add_with_failures(at, is_alone))
+            at++;
+        CHECK_MSG(at > 20, "%zu allocations", at);
+    }
+}
+
 TEST(max_memory_is_kept_and_what_is_lost_is_told)
 {
     tracker memory = {0};

@@ -176,6 +176,60 @@ TEST(an_export_keeps_its_limit)
     CHECK(status == PPROFDELTA_OK);
 }
 
+/* Whichever mapping fails, nothing is counted that is not there, and the next batch has everything. */
+TEST(each_mapping_may_fail)
+{
+    bool refused = true;
+    for (size_t turn = 2; refused && turn < 1000; turn++) { /* alone, and with all that follow */
+        size_t nth = turn / 2;
+        scene s = {0};
+        tracker pages = {.fail_at = nth, .is_alone = turn % 2};
+        pprofdelta_heap_pages source = tracker_pages(&pages);
+        pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
+        options.pages = &source;
+        options.max_sites = 40;
+        options.max_attempts = 1;
+        options.format = turn / 2 % 2 ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+        options.resource = &(const pprofdelta_attribute){"service.name", "app"};
+        options.resource_len = turn / 2 % 2;
+        s.mail.arena = s.receiver.arena = &s.arena;
+        s.sink = live_sink(&s.mail);
+        pprofdelta_status status = pprofdelta_heap_new(&options, &s.heap, NULL);
+        int64_t live = 0;
+        for (size_t n = 0; n < 60 && !status; n++) {
+            uint64_t stack[300] = {0x100 + n}; /* few of them have room in one mapping */
+            pprofdelta_heap_event event = {
+                .ptr = live_pointer(n), .weight = {2, 100}, .stack = stack, .depth = 300};
+            live += pprofdelta_heap_track(s.heap, &event);
+            if (n < 50)
+                live -= pprofdelta_heap_untrack(s.heap, event.ptr);
+        }
+        for (int64_t now = 1; now <= 3 && !status; now++) {
+            CHECK(pprofdelta_heap_begin(s.heap, now, NULL, NULL) == PPROFDELTA_OK);
+            if (pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL))
+                pprofdelta_heap_abandon(s.heap);
+            else
+                pprofdelta_heap_commit(s.heap);
+        }
+        refused = pages.refused > 0;
+        CHECK(!status || (status == PPROFDELTA_E_MEMORY && refused));
+        if (!status) {
+            pages.fail_at = 0;
+            pprofdelta_heap_resync(s.heap);
+            live_profile p = sent(&s, 4);
+            int64_t inuse = 0;
+            for (size_t i = 0; i < p.sums.len; i++)
+                inuse += p.sums.rows[i].values[2];
+            CHECK_MSG(inuse == 2 * live, "mapping %zu: %" PRId64 " of %" PRId64, nth, inuse,
+                      2 * live);
+        }
+        pprofdelta_heap_free(status ? NULL : s.heap);
+        arena_free(&s.arena);
+        CHECK_MSG(pages.live == 0, "mapping %zu: %zu bytes", nth, pages.live);
+    }
+    CHECK(!refused);
+}
+
 static int fork_in_sink(void *cookie, const void *data, size_t len)
 {
     scene *s = cookie;

@@ -79,13 +79,12 @@ static void give_work(void *cookie, void *ptr, size_t size)
     munmap(ptr, size);
 }
 
-static const pprofdelta_heap_options plain = {.size = sizeof plain,
-                                              .flags =
-                                                  PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_AGES,
-                                              .id = 0xabc,
-                                              .compression = PPROFDELTA_PLAIN,
-                                              .max_live = 4096,
-                                              .max_sites = 1024};
+static pprofdelta_heap_options plain = {.size = sizeof plain,
+                                        .flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_AGES,
+                                        .id = 0xabc,
+                                        .compression = PPROFDELTA_PLAIN,
+                                        .max_live = 4096,
+                                        .max_sites = 1024};
 
 static void make_stage(void)
 {
@@ -351,6 +350,41 @@ TEST(a_window_is_recovered_at_any_instruction)
     }
     CHECK(shared->done == STEPS);
     check_stop();
+    munmap(shared, sizeof *shared);
+}
+
+/* Words of the memory are changed: to others of it, to nearby numbers, to anything. */
+TEST(hostile_memory_is_refused_or_read_within_bounds)
+{
+    enum { ROUNDS = 3000, WORDS = 6 };
+    rng r = {3};
+    plain.flags = PPROFDELTA_HEAP_AGES; /* with the table of mapped files */
+    make_steps(5);
+    make_stage();
+    for (size_t i = 0; i < STEPS; i++)
+        do_step(&steps[i], 10 * (int64_t)(i + 1));
+    uint64_t *copy = malloc(AREA);
+    size_t words = shared->used / sizeof *copy, refused = 0;
+    REQUIRE(copy != NULL);
+    for (size_t round = 0; round < ROUNDS; round++) {
+        arena a = {0};
+        recovered ignored;
+        pprofdelta_error err = {0};
+        memcpy(copy, shared->area, shared->used);
+        for (size_t i = 0; i < WORDS; i++) {
+            uint64_t *word = &copy[rng_below(&r, i % 2 ? words : 512)];
+            *word = rng_chance(&r, 30)   ? copy[rng_below(&r, words)]
+                    : rng_chance(&r, 50) ? *word + rng_below(&r, 4096) - 2048
+                                         : rng_next(&r) >> rng_below(&r, 64);
+        }
+        pprofdelta_status status = recover(&a, (const uint8_t *)copy, &ignored, &err);
+        CHECK_MSG(!status || status == PPROFDELTA_E_STATE, "round %zu: %s", round, err.text);
+        refused += status != PPROFDELTA_OK;
+        arena_free(&a);
+    }
+    CHECK(refused > 0 && refused < ROUNDS);
+    plain.flags |= PPROFDELTA_NO_MAPPINGS;
+    free(copy);
     munmap(shared, sizeof *shared);
 }
 

@@ -132,18 +132,6 @@ TEST(damaged_states_are_refused_or_can_be_used)
     leaf->values[0]++;
     scene_pending(&s, build_bytes(&b));
     check_damaged(keep_save(&s.arena, s.pd)); /* with an attempt */
-    scene_end(&s);
-    scene_begin(&s, NULL);
-    for (int attempt = 0; attempt < 2; attempt++) { /* of what is sampled, which has carries */
-        buf text = buf_begin(&s.arena);
-        buf_format(&text, "heap_v2/524288\n  t*: 1: 16 [%d: 32]\n@ 0x401001\n", 2 + attempt);
-        buf_format(&text, "  t*: 1: 16 [%d: 32]\nMAPPED_LIBRARIES:\n", 2 + attempt);
-        buf_text(&text, "00401000-00402000 r-xp 00001000 fe:00 10    /bin/app\n");
-        scene_pending(&s, text);
-        CHECK(s.status == PPROFDELTA_OK);
-        pprofdelta_abandon(s.pd);
-    }
-    check_damaged(keep_save(&s.arena, s.pd));
 }
 
 TEST(a_key_that_is_there_twice_is_refused)

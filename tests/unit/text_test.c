@@ -3,6 +3,7 @@
 #include "../support/test.h"
 
 #include "keep.h"
+#include "ledger/state.h"
 #include "pprofdelta_profile.h"
 #include "run.h"
 #include "seeds.h"
@@ -206,6 +207,24 @@ static pprofdelta *context_of(arena *a, pprofdelta *last)
     return pd;
 }
 
+/* Whatever a byte of the state becomes, with a correct checksum. */
+static void damage(arena *a, buf state)
+{
+    for (size_t at = 0; at + PD_STATE_END < state.len; at++)
+        for (unsigned bit = 1; bit < 256; bit *= 4) {
+            pprofdelta *pd = context_of(a, NULL);
+            buf copy = buf_begin(a);
+            buf_add(&copy, state.ptr, state.len);
+            copy.ptr[at] ^= (uint8_t)bit;
+            keep_forge(copy.ptr, copy.len);
+            pprofdelta_error err = {.status = PPROFDELTA_OK};
+            pprofdelta_status status = keep_load(pd, copy, &err);
+            CHECK(!status || (status == PPROFDELTA_E_STATE && err.text[0]));
+            objects_of(a, pd, sampled(a, 9, 9 << 20));
+            pprofdelta_free(pd);
+        }
+}
+
 /* 1 object of 16 bytes stands for 32,769, and with one of 1 MiB, for 4. What was sent counts in the attempts
  * after it, also in another process, and not in the next window. */
 TEST(an_attempt_has_at_least_what_the_one_before_had)
@@ -221,6 +240,8 @@ TEST(an_attempt_has_at_least_what_the_one_before_had)
             CHECK(objects_of(&a, pd, sampled(&a, 2 + attempt, 32 + (long)attempt * MIB)) == 32769);
             if (attempt < 3)
                 pprofdelta_abandon(pd);
+            if (attempt == 2 && moves)
+                damage(&a, keep_save(&a, pd));
         }
         CHECK(!pprofdelta_commit(pd));
         pd = moves ? context_of(&a, pd) : pd;
