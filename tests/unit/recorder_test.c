@@ -9,22 +9,6 @@
 
 /* ---- Symbols --------------------------------------------------------------------------------- */
 
-/* The numbers of an interpreter's frames are no addresses. */
-TEST(numbers_without_a_mapping_are_known_by_their_lines)
-{
-    for (int has_mappings = 0; has_mappings < 2; has_mappings++) {
-        ENDS(record_end) record_scene s;
-        record_begin(&s);
-        s.options.flags ^= has_mappings ? PPROFDELTA_NO_MAPPINGS : 0;
-        record(&s, "a b", 0, "1 1 0 0");
-        CHECK_STR(record_window(&s), "a;b 1 1 0 0");
-        REQUIRE(s.out.view && s.out.view->n_location == 2);
-        for (size_t i = 0; i < 2; i++)
-            CHECK(!s.out.view->location[i]->address && !s.out.view->location[i]->mapping_id);
-        CHECK(s.report.by_lines == 2 && s.report.by_address == 0);
-    }
-}
-
 static void name_native(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     static const pprofdelta_frame frame = {.name = "native", .filename = "native.c", .line = 3};
@@ -32,24 +16,26 @@ static void name_native(void *cookie, uint64_t pc, pprofdelta_symbol *out)
     *out = (pprofdelta_symbol){&frame, 1, 0};
 }
 
-TEST(addresses_in_a_mapping_stay)
+/* The numbers of an interpreter's frames are no addresses. */
+TEST(addresses_in_a_mapping_stay_and_other_numbers_are_known_by_their_lines)
 {
     ENDS(record_end) record_scene s;
     record_begin(&s);
     s.options.flags ^= PPROFDELTA_NO_MAPPINGS;
     s.options.symbolize = name_native;
     void (*code)(void *, uint64_t, pprofdelta_symbol *) = name_native;
-    uint64_t stack[2] = {0};
+    uint64_t stack[3] = {[2] = 7};
     memcpy(&stack[0], &code, sizeof code);
     stack[1] = stack[0] + 1; /* another instruction of the same line */
     size_t row = record(&s, "", 0, "1 1 0 0");
     s.rows[row].stack = stack;
-    s.rows[row].depth = 2;
-    CHECK_STR(record_window(&s), "native;native 1 1 0 0");
-    REQUIRE(s.out.view && s.out.view->n_location == 2);
+    s.rows[row].depth = 3;
+    CHECK_STR(record_window(&s), "native;native;native 1 1 0 0");
+    REQUIRE(s.out.view && s.out.view->n_location == 3);
     for (size_t i = 0; i < 2; i++)
         CHECK(s.out.view->location[i]->address == stack[i] && s.out.view->location[i]->mapping_id);
-    CHECK(s.report.by_lines == 0 && s.report.by_address == 2);
+    CHECK(!s.out.view->location[2]->address && !s.out.view->location[2]->mapping_id);
+    CHECK(s.report.by_lines == 1 && s.report.by_address == 2);
 }
 
 /* Two numbers, one line: one location, and one sample where nothing else tells them apart. */
