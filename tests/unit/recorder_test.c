@@ -245,6 +245,20 @@ TEST(a_third_of_a_huge_mass_is_less_than_half)
     CHECK_STR(record_next(&s, 1, "0 0 0 0"), "a 9223372036854775807 0 0 0");
 }
 
+/* What comes twice is not found again twice as much. */
+TEST(a_record_that_comes_again_hides_no_restart)
+{
+    ENDS(record_end) record_scene s;
+    record_begin(&s);
+    record(&s, "a", 0, "50 0 0 0");
+    record(&s, "c", 0, "60 0 0 0");
+    record(&s, "b", 0, "3 0 0 0");
+    record_window(&s);
+    record(&s, "a", 0, "50 0 0 0");
+    CHECK_STR(record_next(&s, 1, "0 0 0 0"), "a 100 0 0 0, b 3 0 0 0");
+    CHECK(s.report.restart == PPROFDELTA_RESTART_MASS);
+}
+
 /* More than half was found again, and is taken back: nothing is stored that a restart could write. */
 TEST(a_negative_record_that_comes_again_is_no_restart)
 {
