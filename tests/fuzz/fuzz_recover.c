@@ -53,18 +53,6 @@ static void keep_pages(void *cookie, void *ptr, size_t size)
     (void)cookie, (void)ptr, (void)size;
 }
 
-static int lose(void *cookie, const void *data, size_t len)
-{
-    (void)cookie, (void)data, (void)len;
-    return 0;
-}
-
-static int refuse(void *cookie, const void *data, size_t len)
-{
-    (void)cookie, (void)data, (void)len;
-    return -1;
-}
-
 /* Recovers the area and writes the window. */
 static pprofdelta_status recover(arena *a, buf *out, uint64_t *left_out)
 {
@@ -107,7 +95,9 @@ static void track(size_t number)
 static void make_tracker(void)
 {
     static const pprofdelta_heap_pages pages = {take_pages, keep_pages, NULL};
-    static const pprofdelta_sink taking = {.write = lose}, refusing = {.write = refuse};
+    static arena kept;
+    live_mail mail = {.arena = &kept};
+    const pprofdelta_sink sink = live_sink(&mail);
     static pprofdelta_heap_filter filter;
     pprofdelta_heap_options options = plain;
     options.pages = &pages;
@@ -119,8 +109,8 @@ static void make_tracker(void)
         for (size_t i = 0; i < window * 8; i++)
             pprofdelta_heap_untrack(tracker, live_pointer(i * 3));
         require(!pprofdelta_heap_begin(tracker, 10 * (int64_t)window + 10, NULL, NULL));
-        if (!pprofdelta_heap_write(tracker, PPROFDELTA_HEAP_CHANGES,
-                                   window % 2 ? &refusing : &taking, NULL))
+        mail.refuses = window % 2;
+        if (!pprofdelta_heap_write(tracker, PPROFDELTA_HEAP_CHANGES, &sink, NULL))
             pprofdelta_heap_commit(tracker);
         else if (window < 3)
             pprofdelta_heap_abandon(tracker);
@@ -186,14 +176,6 @@ static void change(program *in)
     }
 }
 
-static const live_row *row_of(const live_sums *sums, const char *key)
-{
-    for (size_t i = 0; i < sums->len; i++)
-        if (!strcmp(sums->rows[i].key, key))
-            return &sums->rows[i];
-    return NULL;
-}
-
 /* The window is the true one without some of its values. */
 static void require_part_of_truth(arena *a, buf out)
 {
@@ -202,7 +184,7 @@ static void require_part_of_truth(arena *a, buf out)
     require(p.sequence == true_profile.sequence && p.attempt == true_profile.attempt);
     require(!strcmp(p.kind, true_profile.kind));
     for (size_t i = 0; i < p.sums.len; i++) {
-        const live_row *row = row_of(&true_profile.sums, p.sums.rows[i].key);
+        const live_row *row = live_find(&true_profile.sums, p.sums.rows[i].key);
         for (size_t type = 0; type < LIVE_TYPES; type++)
             require(!p.sums.rows[i].values[type] ||
                     (row && p.sums.rows[i].values[type] == row->values[type]));

@@ -25,10 +25,10 @@ enum { FORMAT_AT = 8 };
 static pprofdelta_status try_window(pprofdelta *pd, buf *out)
 {
     collector c = {.bytes = *out};
-    pprofdelta_sink sink = collector_sink(&c);
     pprofdelta_report report = {.size = sizeof report};
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_status status = pprofdelta_window(pd, look, sizeof look, &sink, &report, &err);
+    pprofdelta_status status =
+        pprofdelta_window(pd, look, sizeof look, collecting(&c), &report, &err);
     require(status != PPROFDELTA_E_VERIFY);
     if (status)
         fuzz_require_filled(&err, status, sizeof look, sizeof look);
@@ -87,28 +87,36 @@ static void require_the_same(pprofdelta *pd, buf given, buf again)
         require(buf_equal(again, given));
 }
 
-/* The context knows a window of its own; after a refusal it still does. */
-static void load(const uint8_t *state, size_t len)
+/* The context knows a window of its own; after a refusal it still does. Some allocation on the way, or the source,
+ * fails, if it is to: which one, the bytes decide. */
+static void load(const uint8_t *state, size_t len, bool fails)
 {
     arena a = {0};
     tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
-    pprofdelta *pd = new_context(&allocator);
+    pprofdelta *pd = new_context(tracking(&memory));
     pprofdelta_error err = fuzz_unfilled();
     buf first = buf_begin(&a), given = buf_begin(&a);
+    const size_t which = len ? state[len / 2] : 0, nth = fails ? 1 + which / 2 % 16 : 0;
+    keep_source s = {.ptr = state, .len = len, .step = fails ? 1 + len % 100 : 0};
+    pprofdelta_source source = keep_source_of(&s);
     require(try_window(pd, &first) == PPROFDELTA_OK);
     pprofdelta_commit(pd);
     buf before = keep_save(&a, pd);
     buf_add(&given, state, len);
-    pprofdelta_status status = keep_load(pd, given, &err);
+    s.fail_at = which % 2 ? nth : 0;
+    memory.fail_at = nth && !s.fail_at ? memory.calls + nth : 0;
+    pprofdelta_status status = pprofdelta_load(pd, &source, &err);
+    memory.fail_at = 0;
+    require(!memory.refused || status == PPROFDELTA_E_MEMORY);
+    require(!s.fail_at || s.calls < s.fail_at || status == PPROFDELTA_E_SOURCE);
+    buf after = keep_save(&a, pd);
     if (status == PPROFDELTA_OK) {
         fuzz_require_untouched(&err);
-        require_the_same(pd, given, keep_save(&a, pd));
+        require_the_same(pd, given, after);
         use(pd, &a);
     } else {
-        require(status == PPROFDELTA_E_STATE || status == PPROFDELTA_E_LIMIT);
+        require(fails || status == PPROFDELTA_E_STATE || status == PPROFDELTA_E_LIMIT);
         fuzz_require_filled(&err, status, len, len);
-        buf after = keep_save(&a, pd);
         require(buf_equal(after, before));
     }
     pprofdelta_free(pd);
@@ -116,43 +124,16 @@ static void load(const uint8_t *state, size_t len)
     arena_free(&a);
 }
 
-/* Some allocation on the way, or the source, fails: which one, the bytes decide. */
-static void load_with_a_failure(const uint8_t *state, size_t len)
-{
-    arena a = {0};
-    tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
-    pprofdelta *pd = new_context(&allocator);
-    const size_t which = len ? state[len / 2] : 0, nth = 1 + which / 2 % 16;
-    keep_source s = {.ptr = state, .len = len, .step = 1 + len % 100};
-    pprofdelta_source source = keep_source_of(&s);
-    buf first = buf_begin(&a);
-    require(try_window(pd, &first) == PPROFDELTA_OK);
-    pprofdelta_commit(pd);
-    buf before = keep_save(&a, pd);
-    s.fail_at = which % 2 ? nth : 0;
-    memory.fail_at = which % 2 ? 0 : memory.calls + nth;
-    pprofdelta_status status = pprofdelta_load(pd, &source, NULL);
-    memory.fail_at = 0;
-    require(!memory.refused || status == PPROFDELTA_E_MEMORY);
-    require(!s.fail_at || s.calls < s.fail_at || status == PPROFDELTA_E_SOURCE);
-    buf after = keep_save(&a, pd);
-    require(!status || buf_equal(after, before));
-    pprofdelta_free(pd);
-    require(memory.live == 0);
-    arena_free(&a);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    load(data, size);
+    load(data, size, false);
     uint8_t *forged = malloc(size + 1);
     require(forged);
     if (size)
         memcpy(forged, data, size);
     keep_forge(forged, size);
-    load(forged, size);
-    load_with_a_failure(forged, size);
+    load(forged, size, false);
+    load(forged, size, true);
     free(forged);
     return 0;
 }

@@ -313,14 +313,13 @@ static void require_otlp(trial *t, buf pprof)
     pprofdelta_options options = t->options;
     pprofdelta_adder *adder;
     collector c = {.bytes = buf_begin(&t->arena)};
-    pprofdelta_sink sink = collector_sink(&c);
     if (!meaning_is_compared(pprof.len))
         return;
     options.format = PPROFDELTA_OTLP;
     require(!pprofdelta_adder_new(&options, NULL, &adder, NULL));
     for (size_t i = 0; i < t->added_len; i++)
         require(!pprofdelta_adder_add(adder, t->added[i].ptr, t->added[i].len, NULL, NULL));
-    pprofdelta_status status = pprofdelta_adder_finish(adder, &sink, NULL);
+    pprofdelta_status status = pprofdelta_adder_finish(adder, collecting(&c), NULL);
     require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
     if (!status)
         require_same_meaning(pprof, c.bytes);
@@ -335,7 +334,6 @@ static void require_merge(trial *t, const char *label)
     pprofdelta_census census;
     reading r;
     collector c = {.bytes = buf_begin(&t->arena)};
-    pprofdelta_sink sink = collector_sink(&c);
     t->is_any = true;
     options.flags |= PPROFDELTA_MERGE;
     options.target_label = label;
@@ -351,7 +349,7 @@ static void require_merge(trial *t, const char *label)
         require(join != PPROFDELTA_JOIN_FORCED);
         counted += !status && join <= PPROFDELTA_JOIN_RESTART;
     }
-    pprofdelta_status status = pprofdelta_adder_finish(adder, &sink, NULL);
+    pprofdelta_status status = pprofdelta_adder_finish(adder, collecting(&c), NULL);
     pprofdelta_adder_free(adder);
     require(!status || !c.calls);
     if (status)
@@ -366,9 +364,8 @@ static void require_merge(trial *t, const char *label)
 static void finish(trial *t, bool refuses)
 {
     collector c = {.bytes = buf_begin(&t->arena), .fail_at = refuses};
-    pprofdelta_sink sink = collector_sink(&c);
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_status status = pprofdelta_adder_finish(t->adder, &sink, &err);
+    pprofdelta_status status = pprofdelta_adder_finish(t->adder, collecting(&c), &err);
     require_told(t, status, &err);
     if (t->is_over || !t->has_any)
         require(status == PPROFDELTA_E_USAGE);
@@ -407,7 +404,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     trial t = {.in = program_of(data, size), .now = 1000, .memory.is_alone = true};
     unsigned how = program_byte(&t.in);
-    pprofdelta_allocator allocator = tracker_allocator(&t.memory);
     t.options = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
     t.options.max_memory = FUZZ_MAX_MEMORY;
     t.options.compression = how >= 252 ? (pprofdelta_compression)(how & 1) : PPROFDELTA_PLAIN;
@@ -416,7 +412,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     t.profile = buf_begin(&t.arena);
     make_model(&t);
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_status status = pprofdelta_adder_new(&t.options, &allocator, &t.adder, &err);
+    pprofdelta_status status =
+        pprofdelta_adder_new(&t.options, tracking(&t.memory), &t.adder, &err);
     require_told(&t, status, &err);
     if (!status)
         run(&t);

@@ -96,20 +96,3 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     finish(&d, data, size, 0);
     return LLVMFuzzerMutate(data, size, max_size);
 }
-
-/* One profile of each pair. */
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len,
-                                 uint8_t *out, size_t max_size, unsigned seed)
-{
-    pair one, other;
-    if (!pair_split(a, a_len, &one) || !pair_split(b, b_len, &other))
-        return 0;
-    draft d;
-    draft_begin(&d, &one, seed);
-    buf taken = copy(&d, rng_below(&d.rng, 2) ? other.cur : other.prev);
-    if (rng_below(&d.rng, 2))
-        change(&d, &d.cur, taken);
-    else
-        d.cur = taken;
-    return finish(&d, out, 0, max_size);
-}

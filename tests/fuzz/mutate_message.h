@@ -13,8 +13,6 @@
 /* libFuzzer's own mutations, for strings and packed numbers, and for everything now and then. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_len, const uint8_t *b, size_t b_len,
-                                 uint8_t *out, size_t max_size, unsigned seed);
 
 /* Returns one mutation of `in`, in the arena. Fields are taken from `donor`, which may be `in` or empty. */
 buf mutate_message(rng *r, arena *a, buf in, buf donor);

@@ -125,7 +125,7 @@ void build_comment(build *b, const char *comment)
     ARENA_PUSH(&b->arena, b->m.comments, b->m.comments_len, b->m.comments_cap, comment);
 }
 
-buf build_bytes(build *b)
+buf build_bytes_in(arena *a, build *b)
 {
     static const serial_style plain = {0};
     model m = b->m;
@@ -134,5 +134,10 @@ buf build_bytes(build *b)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!*texts[i])
             *texts[i] = "";
-    return serial_write(&b->arena, &m, &plain);
+    return serial_write(a, &m, &plain);
+}
+
+buf build_bytes(build *b)
+{
+    return build_bytes_in(&b->arena, b);
 }

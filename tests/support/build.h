@@ -51,5 +51,6 @@ void build_comment(build *b, const char *comment);
 
 /* The bytes as a plain exporter writes them (a serial_style of zeros). */
 buf build_bytes(build *b);
+buf build_bytes_in(arena *a, build *b);
 
 #endif

@@ -29,9 +29,8 @@ pprofdelta_source keep_source_of(keep_source *s)
 buf keep_save(arena *a, pprofdelta *pd)
 {
     collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
     pprofdelta_error err;
-    if (pprofdelta_save(pd, &sink, &err) != PPROFDELTA_OK) {
+    if (pprofdelta_save(pd, collecting(&c), &err) != PPROFDELTA_OK) {
         fprintf(stderr, "cannot save: %s\n", err.text);
         abort();
     }

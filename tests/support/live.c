@@ -10,12 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+live_row *live_find(const live_sums *sums, const char *key)
+{
+    for (size_t i = 0; i < sums->len; i++)
+        if (strcmp(sums->rows[i].key, key) == 0)
+            return &sums->rows[i];
+    return NULL;
+}
+
 void live_add(live_sums *sums, const char *key, const int64_t *values)
 {
-    live_row *row = NULL;
-    for (size_t i = 0; i < sums->len && !row; i++)
-        if (strcmp(sums->rows[i].key, key) == 0)
-            row = &sums->rows[i];
+    live_row *row = live_find(sums, key);
     if (!row) {
         ARENA_PUSH(sums->arena, sums->rows, sums->len, sums->cap,
                    (live_row){.key = arena_text(sums->arena, key)});
@@ -63,15 +68,6 @@ live_sums live_inherited(const live_sums *of, int64_t *most)
     return sums;
 }
 
-static const int64_t *values_of(const live_sums *sums, const char *key)
-{
-    static const int64_t none[LIVE_TYPES];
-    for (size_t i = 0; i < sums->len; i++)
-        if (strcmp(sums->rows[i].key, key) == 0)
-            return sums->rows[i].values;
-    return none;
-}
-
 static const char *numbers(arena *a, const int64_t *values)
 {
     buf b = buf_begin(a);
@@ -82,8 +78,10 @@ static const char *numbers(arena *a, const int64_t *values)
 
 static const char *first_difference(const live_sums *a, const live_sums *b, const char *names)
 {
+    static const int64_t none[LIVE_TYPES];
     for (size_t i = 0; i < a->len; i++) {
-        const int64_t *x = a->rows[i].values, *y = values_of(b, a->rows[i].key);
+        const live_row *other = live_find(b, a->rows[i].key);
+        const int64_t *x = a->rows[i].values, *y = other ? other->values : none;
         if (memcmp(x, y, sizeof a->rows[i].values) != 0)
             return arena_format(a->arena, "%s: %s: %s, %s", a->rows[i].key, names,
                                 numbers(a->arena, x), numbers(a->arena, y));

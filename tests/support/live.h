@@ -25,6 +25,9 @@ typedef struct live_sums {
     size_t len, cap;
 } live_sums;
 
+/* NULL: there is none. */
+live_row *live_find(const live_sums *sums, const char *key);
+
 void live_add(live_sums *sums, const char *key, const int64_t *values);
 
 /* What is in use now becomes the peak, if it is more than ever (*most bytes). */

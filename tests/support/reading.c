@@ -144,12 +144,6 @@ static bool is_valid(arena *a, const Pd__View__Profile *p, ids *known)
     return strings_are_valid(p) && make_ids(a, p, known) && references_are_valid(p, known);
 }
 
-bool reading_is_valid(arena *a, const Pd__View__Profile *p)
-{
-    ids known;
-    return is_valid(a, p, &known);
-}
-
 /* ---- What is what ---------------------------------------------------------------------------- */
 
 const char *reading_string(const reading *r, int64_t index)

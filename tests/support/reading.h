@@ -58,9 +58,6 @@ pprofdelta_status reading_make(arena *a, const void *bytes, size_t len, reading 
 void reading_make_as(arena *a, const void *bytes, size_t len, const char *const *files,
                      reading *out);
 
-/* Is every id and every index of a string in its table, and no id zero or there twice? */
-bool reading_is_valid(arena *a, const Pd__View__Profile *p);
-
 /* Visits each index of a string in the message and in those inside it. Returns the number of their
  * unknown fields. visit may be NULL. */
 typedef void reading_visit(void *cookie, int64_t string);

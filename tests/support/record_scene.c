@@ -68,19 +68,18 @@ size_t record(record_scene *s, const char *stack, int64_t block_size, const char
 const char *record_pending(record_scene *s)
 {
     if (!s->recorder) {
-        pprofdelta_allocator allocator = tracker_allocator(&s->memory);
-        s->status = pprofdelta_recorder_new(&s->options, &allocator, &s->recorder, &s->err);
+        s->status =
+            pprofdelta_recorder_new(&s->options, tracking(&s->memory), &s->recorder, &s->err);
         if (s->status)
             return arena_format(&s->arena, "[%s]", s->err.text);
     }
     collector c = {.bytes = buf_begin(&s->arena)};
-    pprofdelta_sink sink = collector_sink(&c);
     s->report.size = sizeof s->report;
     s->status = pprofdelta_recorder_begin(s->recorder, &s->look, &s->err);
     for (size_t i = 0; i < s->rows_len && !s->status; i++)
         s->status = pprofdelta_recorder_add(s->recorder, &s->rows[i], &s->err);
     if (!s->status)
-        s->status = pprofdelta_recorder_write(s->recorder, &sink, &s->report, &s->err);
+        s->status = pprofdelta_recorder_write(s->recorder, collecting(&c), &s->report, &s->err);
     s->look.time_nanos += 1000;
     s->look.restarted = s->look.has_unloaded = 0;
     if (s->status)

@@ -18,6 +18,12 @@ pprofdelta_sink collector_sink(collector *c)
     return (pprofdelta_sink){.write = collect, .cookie = c};
 }
 
+const pprofdelta_sink *collecting(collector *c)
+{
+    c->sink = collector_sink(c);
+    return &c->sink;
+}
+
 /* The size is stored before each allocation. */
 enum { HEAD = _Alignof(max_align_t) };
 
@@ -59,6 +65,12 @@ static void track_release(void *cookie, void *ptr)
 pprofdelta_allocator tracker_allocator(tracker *t)
 {
     return (pprofdelta_allocator){track_resize, track_release, t};
+}
+
+const pprofdelta_allocator *tracking(tracker *t)
+{
+    t->allocator = tracker_allocator(t);
+    return &t->allocator;
 }
 
 static void *map_pages(void *cookie, size_t size)
@@ -200,13 +212,6 @@ void twin_set_started(twin *t, int64_t started_nanos)
 {
     pprofdelta_set_started(t->pd, started_nanos);
     oracle_set_started(&t->oracle, started_nanos);
-}
-
-bool same_error(const pprofdelta_error *a, const pprofdelta_error *b)
-{
-    return a->status == b->status && a->stage == b->stage && !strcmp(a->field, b->field) &&
-           a->element == b->element && a->offset == b->offset && a->is_prev == b->is_prev &&
-           !strcmp(a->text, b->text);
 }
 
 buf testdata_file(arena *a, const char *name)

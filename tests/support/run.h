@@ -13,9 +13,13 @@ typedef struct collector {
     buf bytes;
     size_t calls;
     size_t fail_at; /* number of the call that is refused, from 1; 0: none */
+    pprofdelta_sink sink;
 } collector;
 
 pprofdelta_sink collector_sink(collector *c);
+
+/* The same, in the collector. */
+const pprofdelta_sink *collecting(collector *c);
 
 /* Counts allocations. Zero it to begin. Nothing may be allocated at the end. */
 typedef struct tracker {
@@ -23,9 +27,13 @@ typedef struct tracker {
     size_t fail_at; /* number of the first call that fails, from 1; 0: none */
     bool is_alone;  /* only that call fails */
     size_t refused;
+    pprofdelta_allocator allocator;
 } tracker;
 
 pprofdelta_allocator tracker_allocator(tracker *t);
+
+/* The same, in the tracker. */
+const pprofdelta_allocator *tracking(tracker *t);
 
 /* Pages of a heap, counted as allocations. */
 pprofdelta_heap_pages tracker_pages(tracker *t);
@@ -63,8 +71,5 @@ static inline void context_end(pprofdelta **pd)
 
 /* A file below the folder of the test data; empty if it cannot be read. */
 buf testdata_file(arena *a, const char *name);
-
-/* Do both calls fail in the same way, down to the words? */
-bool same_error(const pprofdelta_error *a, const pprofdelta_error *b);
 
 #endif

@@ -6,17 +6,23 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+enum { TABLES = 4 };
+
+static pprofdelta_table *table_at(pprofdelta_tables *t, size_t i)
+{
+    pprofdelta_table *const all[TABLES] = {&t->samples, &t->stacks, &t->locations, &t->functions};
+    return all[i];
+}
+
 static int take(void *cookie, pprofdelta_tables *tables)
 {
     table_mail *mail = cookie;
-    pprofdelta_table *const all[] = {&tables->samples, &tables->stacks, &tables->locations,
-                                     &tables->functions};
     tables_release(mail);
     mail->calls++;
     mail->got = *tables;
-    for (size_t i = 0; i < 4; i++) {
-        all[i]->schema.release = NULL;
-        all[i]->array.release = NULL;
+    for (size_t i = 0; i < TABLES; i++) {
+        table_at(tables, i)->schema.release = NULL;
+        table_at(tables, i)->array.release = NULL;
     }
     return mail->answer;
 }
@@ -28,13 +34,12 @@ pprofdelta_sink table_sink(table_mail *mail)
 
 void tables_release(table_mail *mail)
 {
-    pprofdelta_table *const all[] = {&mail->got.samples, &mail->got.stacks, &mail->got.locations,
-                                     &mail->got.functions};
-    for (size_t i = 0; i < 4; i++) {
-        if (all[i]->schema.release)
-            all[i]->schema.release(&all[i]->schema);
-        if (all[i]->array.release)
-            all[i]->array.release(&all[i]->array);
+    for (size_t i = 0; i < TABLES; i++) {
+        pprofdelta_table *t = table_at(&mail->got, i);
+        if (t->schema.release)
+            t->schema.release(&t->schema);
+        if (t->array.release)
+            t->array.release(&t->array);
     }
 }
 

@@ -130,7 +130,6 @@ TEST(windows_join_or_the_message_names_the_gap)
         pprofdelta_adder *adder;
         pprofdelta_error err = {0};
         collector c = {.bytes = buf_begin(&a)};
-        pprofdelta_sink sink = collector_sink(&c);
         REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
         pprofdelta_status status = join_parts(j, adder, i, &err);
         bool joins = isdigit((unsigned char)*j->want);
@@ -140,7 +139,7 @@ TEST(windows_join_or_the_message_names_the_gap)
         bool names_gap = strstr(j->want, "is missing") || strstr(j->want, "are");
         CHECK_MSG((err.reason == PPROFDELTA_REASON_WINDOW_MISSING) == names_gap, "case %zu", i);
         /* What was refused is not in it. */
-        CHECK(pprofdelta_adder_finish(adder, &sink, &err) == PPROFDELTA_OK);
+        CHECK(pprofdelta_adder_finish(adder, collecting(&c), &err) == PPROFDELTA_OK);
         if (joins)
             check_sum(j, c.bytes, i);
         pprofdelta_adder_free(adder);
@@ -235,9 +234,7 @@ static buf of_binary(arena *a, const char *name, bool used)
     build_sample(&b, "in_lib", "1 1 5 5");
     if (used)
         build_sample(&b, "in_app", "1 1 5 5");
-    buf bytes = build_bytes(&b), kept = buf_begin(a);
-    buf_add(&kept, bytes.ptr, bytes.len);
-    return kept;
+    return build_bytes_in(a, &b);
 }
 
 /* pprof has the main mapping of the last profile first. OTLP has it when a sample of another profile needs it. */

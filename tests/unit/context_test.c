@@ -161,7 +161,6 @@ static pprofdelta_status rewrite(buf in, const pprofdelta_sink *sink)
 
 TEST(null_where_the_header_allows_it)
 {
-    pprofdelta_free(NULL);
     ENDS(two_stacks_end) two_stacks p;
     two_stacks_begin(&p);
     pprofdelta *pd = NULL;
@@ -169,13 +168,9 @@ TEST(null_where_the_header_allows_it)
     buf good = two_stacks_look(&p, 10);
     collector c = {.bytes = buf_begin(&p.b.arena)};
     pprofdelta_sink sink = collector_sink(&c), no_write = {.cookie = &c};
-    pprofdelta_profile_free(NULL);
     CHECK(census_of(NULL, 0, NULL, NULL) == PPROFDELTA_E_PROFILE);
     CHECK(pprofdelta_base(pd, NULL, 0, NULL) == PPROFDELTA_E_PROFILE);
     CHECK(pprofdelta_window(pd, NULL, 0, &sink, NULL, NULL) == PPROFDELTA_E_PROFILE);
-    CHECK(census_of(NULL, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_base(pd, NULL, 1, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_window(pd, NULL, 1, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_window(pd, good.ptr, good.len, &no_write, NULL, NULL) == PPROFDELTA_E_USAGE);
     pprofdelta_profile *untouched = (pprofdelta_profile *)pd, *opened = untouched;
@@ -272,28 +267,27 @@ static bool is_refused(tracker *memory, pprofdelta_status status)
 static buf rewritten_and_delta(arena *a, const pprofdelta_options *options, const buf looks[2],
                                tracker *memory)
 {
-    pprofdelta_allocator allocator = tracker_allocator(memory);
     collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
     pprofdelta *pd = NULL;
     for (int i = 0; i < 2; i++) {
         pprofdelta_profile *profile = NULL;
         const uint8_t *bytes;
         size_t len;
-        while (is_refused(memory, pprofdelta_profile_open(options, &allocator, looks[i].ptr,
+        while (is_refused(memory, pprofdelta_profile_open(options, tracking(memory), looks[i].ptr,
                                                           looks[i].len, &profile, NULL)))
             CHECK(!profile);
         while (is_refused(memory, pprofdelta_profile_bytes(profile, &bytes, &len, NULL)))
             continue;
-        while (is_refused(memory, pprofdelta_profile_rewrite(profile, &sink, NULL)))
+        while (is_refused(memory, pprofdelta_profile_rewrite(profile, collecting(&c), NULL)))
             CHECK(c.calls == (size_t)i);
         pprofdelta_profile_free(profile);
     }
-    while (is_refused(memory, pprofdelta_new(options, &allocator, &pd, NULL)))
+    while (is_refused(memory, pprofdelta_new(options, tracking(memory), &pd, NULL)))
         CHECK(!pd);
     while (is_refused(memory, pprofdelta_base(pd, looks[0].ptr, looks[0].len, NULL)))
         continue;
-    while (is_refused(memory, pprofdelta_window(pd, looks[1].ptr, looks[1].len, &sink, NULL, NULL)))
+    while (is_refused(
+        memory, pprofdelta_window(pd, looks[1].ptr, looks[1].len, collecting(&c), NULL, NULL)))
         CHECK(c.calls == 2);
     const size_t calls = memory->calls;
     CHECK(pprofdelta_commit(pd) == PPROFDELTA_OK && memory->calls == calls);
@@ -355,7 +349,6 @@ TEST(each_write_of_a_window_has_the_same_report)
     ENDS(context_end) pprofdelta *pd = NULL;
     REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
     collector c = {.bytes = buf_begin(&p.b.arena)};
-    const pprofdelta_sink sink = collector_sink(&c);
     buf prev = two_stacks_look(&p, 10), cur = two_stacks_look(&p, 17);
     CHECK(!pprofdelta_base(pd, prev.ptr, prev.len, NULL));
     CHECK(!pprofdelta_begin(pd, cur.ptr, cur.len, NULL));
@@ -363,7 +356,7 @@ TEST(each_write_of_a_window_has_the_same_report)
     for (int written = 0; written < 2; written++) {
         pprofdelta_report report = {.size = sizeof report};
         pprofdelta_memory memory = {.size = sizeof memory};
-        REQUIRE(!pprofdelta_write(pd, &sink, &report, NULL) && report.types_len == 2);
+        REQUIRE(!pprofdelta_write(pd, collecting(&c), &report, NULL) && report.types_len == 2);
         CHECK(!written || !memcmp(types, report.types, sizeof types));
         memcpy(types, report.types, sizeof types);
         CHECK(types[0].delta.lo == 7 && types[0].prev.lo == 110);
@@ -432,9 +425,8 @@ TEST(states_and_their_callbacks)
     CHECK(pprofdelta_begin(pd, cur.ptr, cur.len, NULL) == PPROFDELTA_E_USAGE);
     pprofdelta_abandon(pd);
     collector c = {.bytes = buf_begin(&p.b.arena)};
-    const pprofdelta_sink sink = collector_sink(&c);
     pprofdelta_report report = {.size = sizeof report};
-    CHECK(pprofdelta_window(pd, cur.ptr, cur.len, &sink, &report, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_window(pd, cur.ptr, cur.len, collecting(&c), &report, NULL) == PPROFDELTA_OK);
     CHECK(report.types[0].delta.lo == 7);
 }
 
@@ -475,7 +467,6 @@ static uint64_t held_with(pprofdelta_compression compression)
     two_stacks p;
     arena a = {0};
     collector c = {.bytes = buf_begin(&a)};
-    const pprofdelta_sink sink = collector_sink(&c);
     pprofdelta *pd;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_memory before = PPROFDELTA_SIZED(pprofdelta_memory), after = before;
@@ -483,7 +474,7 @@ static uint64_t held_with(pprofdelta_compression compression)
     two_stacks_begin(&p);
     buf bytes = two_stacks_look(&p, 10);
     CHECK(!pprofdelta_new(&options, NULL, &pd, NULL) && !pprofdelta_describe(pd, &before));
-    CHECK(!pprofdelta_window(pd, bytes.ptr, bytes.len, &sink, NULL, NULL));
+    CHECK(!pprofdelta_window(pd, bytes.ptr, bytes.len, collecting(&c), NULL, NULL));
     CHECK(!pprofdelta_describe(pd, &after) && before.bytes && after.bytes > before.bytes);
     pprofdelta_free(pd);
     two_stacks_end(&p);

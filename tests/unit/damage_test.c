@@ -162,12 +162,11 @@ TEST(a_huge_id_takes_no_extra_memory)
     for (unsigned bit = 2; bit < 64; bit++) {
         ENDS(arena_free) arena a = {0};
         tracker memory = {0};
-        pprofdelta_allocator allocator = tracker_allocator(&memory);
         buf file = profile_of(&a, (const uint8_t *)"\x10\x05\x10\x07", 4, 0),
             location = buf_begin(&a);
         wire_number(&location, 1, UINT64_C(1) << bit);
         wire_bytes(&file, 4, location);
-        CHECK(!census_within(NULL, &allocator, file.ptr, file.len, NULL, NULL));
+        CHECK(!census_within(NULL, tracking(&memory), file.ptr, file.len, NULL, NULL));
         CHECK_MSG(memory.peak < 65536 && !memory.live, "2 to the %u: %zu bytes", bit, memory.peak);
     }
 }

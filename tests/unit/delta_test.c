@@ -1,9 +1,10 @@
 /* What a delta is, held against the oracle: thousands of made-up processes, read again and again, whole or as
- * streams. A failure names its seed; PD_TEST_SEED=n runs it alone. What fails is in faults_test.c,
+ * streams, by contexts that go on in others by their states. A failure names its seed; PD_TEST_SEED=n runs it alone. What fails is in faults_test.c,
  * and receiver_test.c adds windows up to what was counted. */
 #include "delta/context.h"
 
 #include "delta_stage.h"
+#include "keep.h"
 #include "seeds.h"
 
 /* ---- Against the oracle ---------------------------------------------------------------------- */
@@ -40,6 +41,23 @@ static void tell_start(stage *s, twin *t)
         twin_set_started(t, s->g.started_nanos);
     else if (dice == 3)
         twin_set_started(t, 0);
+}
+
+/* The context goes on in another one, by its state, which comes in pieces of any length. */
+static void move_house(stage *s, twin *t)
+{
+    buf saved = keep_save(&s->arena, t->pd);
+    keep_source source = {.ptr = saved.ptr, .len = saved.len, .step = rng_below(&s->rng, 3)};
+    pprofdelta_source bytes = keep_source_of(&source);
+    pprofdelta *fresh = NULL;
+    pprofdelta_error err = {0};
+    REQUIRE(pprofdelta_new(&s->options, NULL, &fresh, NULL) == PPROFDELTA_OK);
+    CHECK_MSG(!pprofdelta_load(fresh, &bytes, &err), "%s", err.text);
+    buf again = keep_save(&s->arena, fresh);
+    CHECK_MSG(buf_equal(again, saved), "a loaded state is saved differently");
+    pprofdelta_set_started(fresh, t->oracle.started_nanos);
+    pprofdelta_free(t->pd);
+    t->pd = fresh;
 }
 
 /* One look, fed to both as a base or as a window that is then remembered or lost. Returns what is
@@ -83,6 +101,8 @@ TEST(sequences_are_as_the_oracle_says)
         for (size_t steps = 3 + rng_below(&s.rng, 6); steps && !wrong; steps--) {
             wrong = step(&s, &t);
             AGREE(seed, wrong);
+            if (rng_chance(&s.rng, 40) && s.options.on_reset != PPROFDELTA_ON_RESET_NEGATIVE)
+                move_house(&s, &t);
             gen_evolve(&s.g, GEN_ANYTHING);
         }
     }
@@ -117,9 +137,8 @@ TEST(stacks_that_are_gone_are_forgotten)
 {
     enum { WINDOWS = 60, STACKS = 100, WARM = 20 };
     tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
     ENDS(context_end) pprofdelta *pd = NULL;
-    REQUIRE(pprofdelta_new(NULL, &allocator, &pd, NULL) == PPROFDELTA_OK);
+    REQUIRE(pprofdelta_new(NULL, tracking(&memory), &pd, NULL) == PPROFDELTA_OK);
     size_t warm = 0;
     for (int window = 0; window < WINDOWS; window++) {
         build b = {0};
@@ -129,8 +148,7 @@ TEST(stacks_that_are_gone_are_forgotten)
                          "1 1");
         buf now = build_bytes(&b);
         collector c = {.bytes = buf_begin(&b.arena)};
-        pprofdelta_sink sink = collector_sink(&c);
-        CHECK(pprofdelta_window(pd, now.ptr, now.len, &sink, NULL, NULL) == PPROFDELTA_OK);
+        CHECK(pprofdelta_window(pd, now.ptr, now.len, collecting(&c), NULL, NULL) == PPROFDELTA_OK);
         pprofdelta_commit(pd);
         build_free(&b);
         if (window == WARM)

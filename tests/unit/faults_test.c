@@ -4,47 +4,38 @@
 #include "fuzz/fuzz.h"
 #include "fuzz/pair.h"
 
-#include "run.h"
+#include "delta_stage.h"
 #include "seeds.h"
-#include "serial.h"
 
 /* ---- Failures -------------------------------------------------------------------------------- */
 
-static buf look(arena *a, gen *g, rng *r)
+/* A pair, as it is laid out in pair.h, through the target. */
+static void run_pair(arena *a, uint8_t header[PAIR_HEADER], buf prev, buf cur)
 {
-    serial_style style = serial_draw(r);
-    return serial_write(a, &g->m, &style);
+    buf input = buf_begin(a);
+    pair_set_len(header, prev.len);
+    buf_add(&input, header, PAIR_HEADER);
+    buf_add(&input, prev.ptr, prev.len);
+    buf_add(&input, cur.ptr, cur.len);
+    CHECK(!LLVMFuzzerTestOneInput(input.ptr, input.len));
 }
 
-/* What is done to the pair is drawn, too: see pair.h. */
-static buf draw_header(arena *a, rng *r, size_t prev_len)
-{
-    uint8_t header[PAIR_HEADER];
-    for (size_t i = 0; i < sizeof header; i++)
-        header[i] = (uint8_t)rng_next(r);
-    pair_set_len(header, prev_len);
-    buf out = buf_begin(a);
-    buf_add(&out, header, sizeof header);
-    return out;
-}
-
+/* What is done to the pair is drawn, too. */
 TEST(what_fails_leaves_nothing_behind)
 {
     enum { WAYS = 6 };
     seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
-        ENDS(arena_free) arena a = {0};
-        ENDS(gen_free) gen g;
-        rng r = {seed * 2 + 1};
-        gen_init(&g, seed + 3000);
-        buf prev = look(&a, &g, &r);
-        gen_evolve(&g, GEN_ANYTHING);
-        buf cur = look(&a, &g, &r);
+        ENDS(stage_end) stage s;
+        stage_begin(&s, seed + 3000);
+        buf prev = look(&s);
+        gen_evolve(&s.g, GEN_ANYTHING);
+        buf cur = look(&s);
         for (int way = 0; way < WAYS; way++) {
-            buf input = draw_header(&a, &r, prev.len);
-            buf_add(&input, prev.ptr, prev.len);
-            buf_add(&input, cur.ptr, cur.len);
-            CHECK(!LLVMFuzzerTestOneInput(input.ptr, input.len));
+            uint8_t header[PAIR_HEADER];
+            for (size_t i = 0; i < sizeof header; i++)
+                header[i] = (uint8_t)rng_next(&s.rng);
+            run_pair(&s.arena, header, prev, cur);
         }
     }
 }
@@ -64,12 +55,7 @@ TEST(each_allocation_may_fail)
         gen_evolve(&g, GEN_DECREASE | GEN_VANISH | GEN_RENAME);
         buf cur = serial_write(&a, &g.m, &style);
         uint8_t header[PAIR_HEADER] = {how, mode % 2 ? 64 : 0, [PAIR_AT] = 20};
-        buf input = buf_begin(&a);
-        pair_set_len(header, prev.len);
-        buf_add(&input, header, sizeof header);
-        buf_add(&input, prev.ptr, prev.len);
-        buf_add(&input, cur.ptr, cur.len);
-        CHECK(!LLVMFuzzerTestOneInput(input.ptr, input.len));
+        run_pair(&a, header, prev, cur);
     }
 }
 
@@ -153,9 +139,8 @@ TEST(the_steady_state_allocates_nothing)
         pprofdelta_options options = draw_options(&r, &g);
         options.on_reset = modes[seed / 4 % 4];
         tracker memory = {0};
-        pprofdelta_allocator allocator = tracker_allocator(&memory);
         pprofdelta *pd;
-        REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
+        REQUIRE(pprofdelta_new(&options, tracking(&memory), &pd, NULL) == PPROFDELTA_OK);
         char *comment = memset(arena_alloc(&a, 4097), '#', 4096);
         g.m.comments = (const char *[]){comment};
         size_t warm = 0;

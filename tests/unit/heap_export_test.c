@@ -151,40 +151,6 @@ TEST(sites_are_forgotten_where_room_is_short)
     CHECK(is(&p, "delta", 2, 3, 2, 3));
 }
 
-/* A site that is forgotten was part of the peak. Its share goes where its counters go, also if it was
- * held for a batch that is lost, and the next batch has the same peak. */
-TEST(a_forgotten_site_stays_in_the_peak)
-{
-    ENDS(end) scene s;
-    begin(&s, (pprofdelta_heap_options){.max_sites = 3, .max_attempts = 1});
-    pprofdelta_heap_event without_stack = {.ptr = live_pointer(9), .weight = {2, 100}};
-    CHECK(pprofdelta_heap_track(s.heap, &without_stack));
-    for (size_t i = 1; i <= 3; i++)
-        track(&s, i);
-    pprofdelta_heap_untrack(s.heap, live_pointer(3));
-    uint64_t stack[] = {7, 7};
-    pprofdelta_heap_event event = {
-        .ptr = live_pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
-    CHECK(!pprofdelta_heap_track(s.heap, &event));
-    for (int64_t now = 1; now <= 2; now++) {
-        begun(&s, now);
-        s.mail.refuses = true;
-        CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) ==
-              PPROFDELTA_E_SINK);
-        pprofdelta_heap_abandon(s.heap);
-    }
-    s.mail.refuses = false;
-    pprofdelta_heap_stats stats = {.size = sizeof stats};
-    pprofdelta_heap_describe(s.heap, &stats);
-    CHECK(stats.lost == 1 && stats.forgotten == 1 && stats.peak_bytes == 400);
-    live_profile p = sent(&s, 3);
-    CHECK(is(&p, "full", 2, 2, 0, 3) && p.sums.len == 3);
-    for (size_t i = 0; i < p.sums.len; i++) {
-        int64_t sites = *p.sums.rows[i].key ? 1 : 2;
-        CHECK(p.sums.rows[i].values[4] == 2 * sites && p.sums.rows[i].values[5] == 100 * sites);
-    }
-}
-
 /* No more than was granted is ever held for writing. */
 TEST(an_export_keeps_its_limit)
 {

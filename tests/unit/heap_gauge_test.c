@@ -101,7 +101,7 @@ TEST(rows_end_with_their_batch)
     pprofdelta_heap_abandon(s.heap);
     memset(rows, 0xff, sizeof rows);
     begun(&s, 2);
-    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
+    read_batch(&s);
     reading r = read_mail(&s, s.mail.bytes, s.mail.len);
     CHECK(r.samples_len == 1 && r.view->n_comment == 1);
 }
@@ -118,9 +118,7 @@ TEST(a_second_gauge)
     track(&s, 1);
     begun(&s, 1);
     CHECK(pprofdelta_heap_set_gauge(s.heap, &row, 1, NULL, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
-    reading r = {0};
-    CHECK(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
+    reading r = read_batch(&s);
     REQUIRE(r.view->n_sample_type == LIVE_PLAIN + 2 && r.samples_len == 2);
     CHECK_STR(reading_string(&r, r.view->sample_type[LIVE_PLAIN + 1]->type), "mapped_space");
     CHECK_STR(reading_string(&r, r.view->sample_type[LIVE_PLAIN + 1]->unit), "bytes");

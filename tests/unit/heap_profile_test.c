@@ -14,9 +14,7 @@ TEST(the_stamp_can_be_left_out)
     begin(&s, (pprofdelta_heap_options){.flags = PPROFDELTA_NO_STAMP, .period = 4096});
     track(&s, 1);
     begun(&s, 1);
-    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
-    reading r;
-    REQUIRE(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
+    reading r = read_batch(&s);
     CHECK(r.view->n_comment == 0 && r.samples_len == 1 && r.view->period == 4096);
     CHECK_STR(reading_string(&r, r.view->default_sample_type), "inuse_space");
     CHECK_STR(reading_string(&r, r.view->period_type->type), "space");
@@ -84,11 +82,8 @@ TEST(numbers_that_are_no_addresses_are_known_by_their_lines)
             CHECK(pprofdelta_heap_track(s.heap, &event));
         }
         begun(&s, 1);
-        CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) ==
-              PPROFDELTA_OK);
+        reading r = read_batch(&s);
         CHECK(calls == 5); /* once for each number */
-        reading r;
-        REQUIRE(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
         REQUIRE(r.view->n_location == 4 && r.view->n_sample == 2);
         const size_t depth = r.view->sample[0]->n_location_id;
         const uint64_t *ids = r.view->sample[0]->location_id;
@@ -135,9 +130,7 @@ TEST(addresses_have_their_mappings)
     pprofdelta_heap_event event = {.ptr = &s, .weight = {1, 1}, .stack = stack, .depth = 3};
     CHECK(a_function() && pprofdelta_heap_track(s.heap, &event));
     begun(&s, 1);
-    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
-    reading r;
-    REQUIRE(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
+    reading r = read_batch(&s);
     const Pd__View__Mapping *ours = mapping_of(r.view, here),
                             *theirs = mapping_of(r.view, theirs_at);
     REQUIRE(ours && theirs && ours != theirs);
@@ -152,8 +145,7 @@ TEST(addresses_have_their_mappings)
     stack[2] = (uint64_t)(uintptr_t)later;
     CHECK(pprofdelta_heap_track(s.heap, &event)); /* in a mapping that is new */
     begun(&s, 2);
-    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
-    REQUIRE(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
+    r = read_batch(&s);
     CHECK(mapping_of(r.view, stack[2]));
     munmap(later, 4096);
 }

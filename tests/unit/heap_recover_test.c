@@ -218,9 +218,7 @@ static live_sums sums_after(arena *a, size_t len)
 static int64_t *row_of(live_sums *sums, const char *key)
 {
     live_add(sums, key, (int64_t[LIVE_TYPES]){0});
-    for (size_t i = 0;; i++)
-        if (!strcmp(sums->rows[i].key, key))
-            return sums->rows[i].values;
+    return live_find(sums, key)->values;
 }
 
 static bool is_of_peak(size_t type)

@@ -5,6 +5,7 @@
 #include "../support/test.h"
 
 #include "live.h"
+#include "reading.h"
 
 #include <inttypes.h>
 
@@ -49,6 +50,15 @@ static inline live_profile written(scene *s, pprofdelta_heap_inuse inuse)
     CHECK(pprofdelta_heap_write(s->heap, inuse, &s->sink, NULL) == PPROFDELTA_OK);
     CHECK(live_read(&s->arena, s->mail.bytes, s->mail.len, &p));
     return p;
+}
+
+/* The batch under way as a profile. */
+static inline reading read_batch(scene *s)
+{
+    reading r = {0};
+    CHECK(pprofdelta_heap_write(s->heap, PPROFDELTA_HEAP_CHANGES, &s->sink, NULL) == PPROFDELTA_OK);
+    CHECK(reading_make(&s->arena, s->mail.bytes, s->mail.len, &r) == PPROFDELTA_OK);
+    return r;
 }
 
 static inline pprofdelta_heap_window begun(scene *s, int64_t now)

@@ -242,18 +242,14 @@ static const char *dump(pprofdelta_heap *heap, size_t sites)
     return text;
 }
 
-static int discard(void *cookie, const void *data, size_t len)
-{
-    (void)cookie, (void)data, (void)len;
-    return 0;
-}
-
 /* As in the child of a fork in a signal handler, with locks of threads that are not there. */
 TEST(a_lost_tracker_waits_for_no_lock_and_uses_no_table)
 {
     pprofdelta_heap *heap = make((pprofdelta_heap_options){
         .compression = PPROFDELTA_PLAIN, .gauge = "size", .gauge_unit = "bytes"});
-    const pprofdelta_sink sink = {.write = discard};
+    ENDS(arena_free) arena a = {0};
+    live_mail mail = {.arena = &a};
+    const pprofdelta_sink sink = live_sink(&mail);
     pprofdelta_heap_realloc move = {0};
     pprofdelta_heap_stats stats = {.size = sizeof stats, .live = 77};
     pprofdelta_heap_event event = event_at(3);

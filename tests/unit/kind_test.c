@@ -71,6 +71,29 @@ static const struct {
     FILE("\xa8\x06\x01\x0a\x04\x08\x01\x10\x02", PPROFDELTA_FILE_PROFILE, "a pprof profile"),
     FILE("\x08\x01\x0a\x04\x08\x01\x10\x02", PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind"),
     FILE("\xa8\x06\x01", PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind"),
+    /* requests and profiles, which are told by their shape */
+    FILE("\x0a\0", PPROFDELTA_FILE_PROFILE, "a pprof profile"), /* both have an empty field 1 */
+    FILE("\x12\0", PPROFDELTA_FILE_PROFILE, "a pprof profile"),
+    FILE("\x0a\4\x08\1\x10\2", PPROFDELTA_FILE_PROFILE, "a pprof profile"), /* a sample type */
+    FILE("\x0a\2\x0a\0", PPROFDELTA_FILE_OTLP, "an OTLP request"),          /* a resource */
+    FILE("\x0a\2\x12\0", PPROFDELTA_FILE_OTLP, "an OTLP request"),          /* scope_profiles */
+    FILE("\x0a\2\x1a\0", PPROFDELTA_FILE_OTLP, "an OTLP request"),          /* schema_url */
+    FILE("\x0a\x7f\x0a\x7f\x0a", PPROFDELTA_FILE_OTLP, "an OTLP request"),  /* its beginning */
+    FILE("\x0a\2\x0a\0\x32\0", PPROFDELTA_FILE_PROFILE, "a pprof profile"), /* a string table */
+    FILE("\x12\2\x08\1", PPROFDELTA_FILE_PROFILE, "a pprof profile"),       /* a sample */
+    FILE("\x12\6\x0a\1\1\x12\1\1", PPROFDELTA_FILE_PROFILE,
+         "a pprof profile"),                                             /* a sample, packed */
+    FILE("\x12\4\x0a\0\x2a\0", PPROFDELTA_FILE_OTLP, "an OTLP request"), /* a dictionary */
+    FILE("\x12\4\x0a\0\x2a\0\x0a\2\x0a\0", PPROFDELTA_FILE_OTLP, "an OTLP request"),
+    FILE("\x12\x7f\x0a\0\x0a\0", PPROFDELTA_FILE_OTLP,
+         "an OTLP request"), /* tables, and more that is missing */
+    FILE("\x12\4\x0a\0\x0a\0", PPROFDELTA_FILE_OTLP,
+         "an OTLP request"), /* no sample has two empty lists */
+    FILE("\n\n\n\n\n\n\n\n\n\n\n\n\n\n", OTHER, "text"),
+    FILE("\x1a\0", PPROFDELTA_FILE_PROFILE, "a pprof profile"),
+    FILE("\x12\4\x22\0\x22\0\x12\4\x22\0\x22\0", PPROFDELTA_FILE_OTLP, "an OTLP request"),
+    FILE("\x12\2\x22\0\x12\2\x22\0\x12\2\x22\0", PPROFDELTA_FILE_PROFILE,
+         "a pprof profile"), /* one dictionary more than by mistake */
 #undef FILE
 };
 enum { FILES = sizeof files / sizeof *files };

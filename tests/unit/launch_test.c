@@ -170,27 +170,6 @@ TEST(a_runtime_among_many_names)
     free(file);
 }
 
-/* Whatever the header and the tables say, nothing is read that is not there. */
-TEST(programs_that_are_cut_off_or_damaged)
-{
-    const program good = make(LOADER, "libc.so.6");
-    for (size_t len = 0; len < sizeof good; len++) {
-        const char *found = check(write_file("program", &good, len, 0755));
-        if (len < SELFMAG) /* the shell would run it */
-            CHECK(found == check("/bin/sh"));
-        else if (len < sizeof good.header)
-            CHECK(is(found, "cut off"));
-        else
-            CHECK(is(found, "statically") || is(found, ok));
-    }
-    for (size_t at = SELFMAG; at < PLACE(loader); at++) {
-        program p = good;
-        ((unsigned char *)&p)[at] = 0xff;
-        const char *found = check_program(&p);
-        CHECK(!is(found, "cannot be opened") && !is(found, "cut off"));
-    }
-}
-
 TEST(scripts_lead_on)
 {
     static const char other_libc[] = "another C library than the agent";
@@ -300,18 +279,33 @@ TEST(which_allocator_a_program_has)
     }
 }
 
-TEST(a_runtime_in_a_damaged_file)
+/* Whatever the header and the tables say, nothing is read that is not there. */
+static void check_damaged(const program good, const char *advice)
 {
-    const program go = make_go();
-    for (size_t len = 0; len < sizeof go; len++) {
-        const char *advice = advice_on(&go, len);
-        CHECK(!*advice || begins(advice, "Go:"));
+    for (size_t len = 0; len < sizeof good; len++) {
+        const char *found = check(write_file("program", &good, len, 0755));
+        if (len < SELFMAG) /* the shell would run it */
+            CHECK(found == check("/bin/sh"));
+        else if (len < sizeof good.header)
+            CHECK(is(found, "cut off"));
+        else
+            CHECK(is(found, "statically") || is(found, ok));
+        const char *got = pd_launch_advice(path_of("program"));
+        CHECK(!*got || begins(got, advice));
     }
-    for (size_t at = 0; at < sizeof go; at++) {
-        program p = go;
+    for (size_t at = SELFMAG; at < sizeof good; at++) {
+        program p = good;
         ((unsigned char *)&p)[at] ^= 0xff;
-        advice_on(&p, sizeof p);
+        const char *found = check_program(&p);
+        CHECK(!is(found, "cannot be opened") && !is(found, "cut off"));
+        pd_launch_advice(path_of("program"));
     }
+}
+
+TEST(programs_that_are_cut_off_or_damaged)
+{
+    check_damaged(make(LOADER, "libc.so.6"), "");
+    check_damaged(make_go(), "Go:");
 }
 
 TEST(names_for_files)

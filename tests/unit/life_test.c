@@ -228,10 +228,9 @@ static const uint64_t stack[] = {0x1000};
 static pprofdelta_status open_recorder(trial *t)
 {
     pprofdelta_recorder_options o = PPROFDELTA_RECORDER_OPTIONS_INIT;
-    pprofdelta_allocator allocator = tracker_allocator(&t->memory);
     o.compression = PPROFDELTA_PLAIN;
     o.flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_VERIFY;
-    return pprofdelta_recorder_new(&o, &allocator, &t->recorder, NULL);
+    return pprofdelta_recorder_new(&o, tracking(&t->memory), &t->recorder, NULL);
 }
 
 static void count_nothing(trial *t)
@@ -285,11 +284,10 @@ static pprofdelta_status open_builder(trial *t)
 {
     static const pprofdelta_value_type types[] = {{"samples", "count", 0}};
     pprofdelta_builder_options o = PPROFDELTA_BUILDER_OPTIONS_INIT;
-    pprofdelta_allocator allocator = tracker_allocator(&t->memory);
     o.compression = PPROFDELTA_PLAIN;
     o.types = types;
     o.types_len = 1;
-    return pprofdelta_builder_new(&o, &allocator, &t->builder, NULL);
+    return pprofdelta_builder_new(&o, tracking(&t->memory), &t->builder, NULL);
 }
 
 static void count_sample(trial *t)
@@ -395,10 +393,9 @@ static buf profile_of(arena *a, int64_t counted)
 static pprofdelta_status open_context(trial *t)
 {
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
-    pprofdelta_allocator allocator = tracker_allocator(&t->memory);
     o.compression = PPROFDELTA_PLAIN;
     o.flags = PPROFDELTA_VERIFY;
-    return pprofdelta_new(&o, &allocator, &t->pd, NULL);
+    return pprofdelta_new(&o, tracking(&t->memory), &t->pd, NULL);
 }
 
 static pprofdelta_status begin_context(trial *t, pprofdelta_error *err)

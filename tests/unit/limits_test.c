@@ -83,9 +83,7 @@ static buf make_look(arena *a, const shape *s, unsigned look)
     for (unsigned i = 0; i < s->stacks * s->times; i++)
         add_stack(&b, s, i % s->stacks, look);
     b.m.time_nanos = INT64_C(1700000000000000000) + look * INT64_C(60000000000);
-    buf bytes = serial_write(&b.arena, &b.m, &style), kept = buf_begin(a);
-    buf_add(&kept, bytes.ptr, bytes.len);
-    return kept;
+    return serial_write(a, &b.m, &style);
 }
 
 /* ---- Ways to a delta ------------------------------------------------------------------------- */
@@ -123,43 +121,30 @@ static pprofdelta_options options_of(const shape *s, uint64_t limit)
     return o;
 }
 
-static pprofdelta_status by_steps(pprofdelta *pd, const trial *s, outcome *o)
-{
-    pprofdelta_sink sink = collector_sink(&o->out);
-    pprofdelta_status status = pprofdelta_begin(pd, s->cur.ptr, s->cur.len, &o->err);
-    if (!status)
-        status = pprofdelta_base(pd, s->prev.ptr, s->prev.len, &o->err);
-    if (!status)
-        status = pprofdelta_write(pd, &sink, NULL, &o->err);
-    pprofdelta_abandon(pd);
-    return status;
-}
-
-static pprofdelta_status by_window(pprofdelta *pd, const trial *s, course c, outcome *o)
-{
-    pprofdelta_sink sink = collector_sink(&o->out);
-    pprofdelta_status status = c == BY_STATE
-                                   ? keep_load(pd, s->state, &o->err)
-                                   : pprofdelta_base(pd, s->prev.ptr, s->prev.len, &o->err);
-    if (!status)
-        status = pprofdelta_window(pd, s->cur.ptr, s->cur.len, &sink, NULL, &o->err);
-    pprofdelta_abandon(pd);
-    return status;
-}
-
 static pprofdelta_status by_course(pprofdelta *pd, const trial *s, course c, outcome *o)
 {
-    return c == BY_STEPS ? by_steps(pd, s, o) : by_window(pd, s, c, o);
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (c == BY_STEPS)
+        status = pprofdelta_begin(pd, s->cur.ptr, s->cur.len, &o->err);
+    if (!status && c == BY_STATE)
+        status = keep_load(pd, s->state, &o->err);
+    else if (!status)
+        status = pprofdelta_base(pd, s->prev.ptr, s->prev.len, &o->err);
+    if (!status && c == BY_STEPS)
+        status = pprofdelta_write(pd, collecting(&o->out), NULL, &o->err);
+    else if (!status)
+        status = pprofdelta_window(pd, s->cur.ptr, s->cur.len, collecting(&o->out), NULL, &o->err);
+    pprofdelta_abandon(pd);
+    return status;
 }
 
 static outcome run(arena *a, const trial *s, course c, uint64_t limit)
 {
     tracker memory = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta_options options = options_of(s->shape, limit);
     outcome o = {.out.bytes = buf_begin(a)};
     pprofdelta *pd = NULL;
-    o.status = pprofdelta_new(&options, &allocator, &pd, &o.err);
+    o.status = pprofdelta_new(&options, tracking(&memory), &pd, &o.err);
     if (!o.status) {
         pd->is_always_tight = c == BY_STREAM;
         o.status = by_course(pd, s, c, &o);
@@ -267,9 +252,7 @@ static buf valid_profile(arena *a)
     ENDS(build_free) build b = {.m = model_empty};
     build_types(&b, HEAP_TYPES);
     build_sample(&b, "leaf main", "1 2 3 4");
-    buf bytes = build_bytes(&b), kept = buf_begin(a);
-    buf_add(&kept, bytes.ptr, bytes.len);
-    return kept;
+    return build_bytes_in(a, &b);
 }
 
 typedef enum matter {
@@ -355,12 +338,11 @@ static pprofdelta_error call_with(unsigned call, buf file, uint64_t limit)
         ENDS(arena_free) arena a = {0};
         ENDS(context_end) pprofdelta *pd = NULL;
         collector out = {.bytes = buf_begin(&a)};
-        pprofdelta_sink sink = collector_sink(&out);
         CHECK(!pprofdelta_new(&options, NULL, &pd, NULL));
         if (call == 2)
             pprofdelta_base(pd, file.ptr, file.len, &err);
         else
-            pprofdelta_window(pd, file.ptr, file.len, &sink, NULL, &err);
+            pprofdelta_window(pd, file.ptr, file.len, collecting(&out), NULL, &err);
     }
     return err;
 }

@@ -1,6 +1,7 @@
 /* The agent's table of mappings, against an array with one element for each page. */
 #include "agent/account/account.h"
 
+#include "rng.h"
 #include "test.h"
 
 #include <math.h>
@@ -17,13 +18,7 @@
 enum { PAGES = 200, STACKS = 5, FIRST = 1000 };
 
 static pd_range ranges[PD_RANGES_MAX];
-static uint64_t state = 1;
-
-static size_t below(size_t limit)
-{
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (size_t)(state >> 33) % limit;
-}
+static rng chance = {1};
 
 static uintptr_t page(size_t at)
 {
@@ -65,18 +60,18 @@ static void fill(uint64_t *names, size_t at, size_t len, uint64_t name)
 
 static void step(uint64_t *names)
 {
-    size_t at = below(PAGES), len = 1 + below(PAGES - at);
-    uint64_t name = 1 + below(STACKS);
-    len = len < 20 ? len : 1 + below(20);
+    size_t at = rng_below(&chance, PAGES), len = 1 + rng_below(&chance, PAGES - at);
+    uint64_t name = 1 + rng_below(&chance, STACKS);
+    len = len < 20 ? len : 1 + rng_below(&chance, 20);
     len = at + len <= PAGES ? len : PAGES - at;
-    switch (below(4)) {
+    switch (rng_below(&chance, 4)) {
     case 0:
         pd_mappings_remove(page(at), len * PAGE);
         fill(names, at, len, 0);
         return;
     case 1: { /* as mremap, which fails or moves */
         uint32_t slot = pd_mappings_take(page(at), len * PAGE);
-        bool fails = slot && below(2);
+        bool fails = slot && rng_below(&chance, 2);
         uint64_t kept = 0;
         for (size_t i = 0; i < len && !kept; i++)
             kept = names[at + i];

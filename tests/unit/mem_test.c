@@ -13,9 +13,8 @@ typedef struct array {
 
 static pd_mem mem_of(tracker *t, uint64_t limit)
 {
-    pprofdelta_allocator allocator = tracker_allocator(t);
     pd_mem mem;
-    pd_mem_init(&mem, &allocator, limit);
+    pd_mem_init(&mem, tracking(t), limit);
     return mem;
 }
 

@@ -317,18 +317,16 @@ TEST(a_merge_is_no_input)
 static pprofdelta_status merge_windows(tracker *memory, unsigned windows, collector *c)
 {
     pprofdelta_options options = sum_options(M);
-    pprofdelta_allocator allocator = tracker_allocator(memory);
-    pprofdelta_sink sink = collector_sink(c);
     pprofdelta_adder *adder = NULL;
     options.target_label = "target";
-    pprofdelta_status status = pprofdelta_adder_new(&options, &allocator, &adder, NULL);
+    pprofdelta_status status = pprofdelta_adder_new(&options, tracking(memory), &adder, NULL);
     for (unsigned i = 0; i <= windows && !status; i++) {
         ENDS(arena_free) arena a = {0};
         buf b = window_of(&a, i < windows ? arena_format(&a, "1/%u 5", 2 + i) : "7/2 3");
         status = pprofdelta_adder_add(adder, b.ptr, b.len, NULL, NULL);
     }
     if (!status)
-        status = pprofdelta_adder_finish(adder, &sink, NULL);
+        status = pprofdelta_adder_finish(adder, collecting(c), NULL);
     pprofdelta_adder_free(adder);
     return status;
 }

@@ -2,7 +2,6 @@
  * tests/hostile has the messages, and tests/fuzz compares the reader with protobuf-c. */
 #include "delta_stage.h"
 
-#include "delta/kind.h"
 #include "emit.h"
 #include "otlp/request.h"
 #include "seeds.h"
@@ -102,7 +101,6 @@ typedef struct parts {
     buf tables[8]; /* entries of the dictionary, with their tags, without the zero value */
     buf samples;   /* of the profile, with their tags */
     buf profiles;  /* in place of the profile with the samples; with their tags */
-    buf scopes;    /* in place of a scope with the profiles; with their tags */
     buf resource;  /* of a second resource_profiles, with its tag; the first has no profile */
     buf resources; /* in place of both; with their tags */
 } parts;
@@ -118,11 +116,9 @@ static buf request_of_parts(parts *p)
         p->samples = in(p->a, 2, of(p->a, 4, 1));
     if (!p->profiles.len)
         p->profiles = in(p->a, 2, p->samples);
-    if (!p->scopes.len)
-        p->scopes = in(p->a, 2, p->profiles);
     if (p->resource.len)
         wire_bytes(&body, 1, nothing);
-    wire_bytes(&body, 1, both(p->resource, p->scopes));
+    wire_bytes(&body, 1, both(p->resource, in(p->a, 2, p->profiles)));
     return both(in(p->a, 2, dictionary), p->resources.len ? p->resources : body);
 }
 
@@ -271,7 +267,7 @@ static void deep_timestamps(parts *p)
 static parts parts_begin(arena *a, size_t size)
 {
     parts p = {.a = a, .half = size / 2};
-    buf *const bufs[] = {&p.samples, &p.profiles, &p.scopes, &p.resource, &p.resources};
+    buf *const bufs[] = {&p.samples, &p.profiles, &p.resource, &p.resources};
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
         *bufs[i] = buf_begin(a);
     for (size_t i = 0; i < sizeof p.tables / sizeof *p.tables; i++)
@@ -317,45 +313,6 @@ TEST(requests_do_not_multiply)
                                    "the conversion of this OTLP request takes more than %" PRIu64
                                    " bytes: 512 times its size, and 64 MiB",
                                    most));
-    }
-}
-
-/* ---- the shape ----------------------------------------------------------------------------------- */
-
-#define BYTES(text) text, sizeof(text) - 1
-
-TEST(the_shape_tells_a_request)
-{
-    static const struct {
-        const char *bytes;
-        size_t len;
-        bool is_request;
-    } cases[] = {
-        {BYTES(""), false},
-        {BYTES("\x0a\x00"), false}, /* both have an empty field 1 */
-        {BYTES("\x12\x00"), false},
-        {BYTES("\x0a\x04\x08\x01\x10\x02"), false},         /* a sample type */
-        {BYTES("\x0a\x02\x0a\x00"), true},                  /* a resource */
-        {BYTES("\x0a\x02\x12\x00"), true},                  /* scope_profiles */
-        {BYTES("\x0a\x02\x1a\x00"), true},                  /* schema_url */
-        {BYTES("\x0a\x7f\x0a\x7f\x0a"), true},              /* its beginning */
-        {BYTES("\x0a\x02\x0a\x00\x32\x00"), false},         /* a string table: a profile */
-        {BYTES("\x12\x02\x08\x01"), false},                 /* a sample */
-        {BYTES("\x12\x06\x0a\x01\x01\x12\x01\x01"), false}, /* a sample, packed */
-        {BYTES("\x12\x04\x0a\x00\x2a\x00"), true},          /* a dictionary */
-        {BYTES("\x12\x04\x0a\x00\x2a\x00\x0a\x02\x0a\x00"), true},
-        {BYTES("\x12\x7f\x0a\x00\x0a\x00"), true},      /* tables, and more that is missing */
-        {BYTES("\x12\x04\x0a\x00\x0a\x00"), true},      /* no sample has two empty lists */
-        {BYTES("\n\n\n\n\n\n\n\n\n\n\n\n\n\n"), false}, /* text */
-        {BYTES("\x1a\x00"), false},
-        {BYTES("\x12\x04\x22\x00\x22\x00\x12\x04\x22\x00\x22\x00"), true},
-        /* one dictionary more than a request can have by mistake: samples with an unknown field */
-        {BYTES("\x12\x02\x22\x00\x12\x02\x22\x00\x12\x02\x22\x00"), false},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pd_bytes bytes = {(const uint8_t *)cases[i].bytes, cases[i].len};
-        bool is_request = pd_kind_of(bytes).kind == PPROFDELTA_FILE_OTLP;
-        CHECK_MSG(is_request == cases[i].is_request, "case %zu", i);
     }
 }
 

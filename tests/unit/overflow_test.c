@@ -21,9 +21,7 @@ static buf profile_of(arena *a, const char *const *samples, size_t len, int64_t 
     for (size_t i = 0; i < len; i++)
         build_sample(&b, "leaf main", samples[i]);
     b.m.time_nanos = now;
-    buf bytes = build_bytes(&b), kept = buf_begin(a);
-    buf_add(&kept, bytes.ptr, bytes.len);
-    return kept;
+    return build_bytes_in(a, &b);
 }
 
 static const char *const two[] = {MOST " 1", "1 1"}, *const one[] = {"1 1"},
@@ -144,7 +142,6 @@ TEST(samples_of_a_builder)
     static const pprofdelta_value_type types[] = {{"n", "count", 1}};
     ENDS(arena_free) arena a = {0};
     collector c = {.bytes = buf_begin(&a)};
-    pprofdelta_sink sink = collector_sink(&c);
     pprofdelta_builder_options o = PPROFDELTA_BUILDER_OPTIONS_INIT;
     pprofdelta_builder_report report = {.size = sizeof report};
     pprofdelta_builder *b;
@@ -154,7 +151,7 @@ TEST(samples_of_a_builder)
     REQUIRE(!pprofdelta_builder_new(&o, NULL, &b, NULL));
     CHECK(add_sample(b, INT64_MAX) == PPROFDELTA_OK);
     CHECK(add_sample(b, INT64_MAX) == PPROFDELTA_OK); /* left out of the sum */
-    CHECK(builder_send(b, &sink, &report, NULL) == PPROFDELTA_OK);
+    CHECK(builder_send(b, collecting(&c), &report, NULL) == PPROFDELTA_OK);
     CHECK(report.samples_in == 2 && report.samples_lost == 1);
     CHECK(!reading_make(&a, c.bytes.ptr, c.bytes.len, &r) && r.records == 1 &&
           r.samples[0].values[0] == INT64_MAX);
@@ -175,7 +172,6 @@ TEST(allocations)
 {
     ENDS(arena_free) arena a = {0};
     collector c = {.bytes = buf_begin(&a)};
-    pprofdelta_sink sink = collector_sink(&c);
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     pprofdelta_heap_options o = PPROFDELTA_HEAP_OPTIONS_INIT;
     pprofdelta_heap *heap;
@@ -191,7 +187,7 @@ TEST(allocations)
     CHECK(stats.refused == 5 && stats.live == 1 && stats.inuse_bytes == 0);
     CHECK(stats.peak_bytes == INT64_MAX && stats.inuse_objects == 1);
     CHECK(!pprofdelta_heap_begin(heap, 1, NULL, NULL));
-    CHECK(!pprofdelta_heap_write(heap, PPROFDELTA_HEAP_BY_FORMAT, &sink, NULL));
+    CHECK(!pprofdelta_heap_write(heap, PPROFDELTA_HEAP_BY_FORMAT, collecting(&c), NULL));
     REQUIRE(live_read(&a, c.bytes.ptr, c.bytes.len, &p) && p.sums.len == 1);
     CHECK(p.sums.rows[0].values[0] == 2 && p.sums.rows[0].values[1] == INT64_MAX);
     CHECK(p.sums.rows[0].values[2] == 1 && p.sums.rows[0].values[3] == 0);

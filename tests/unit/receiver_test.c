@@ -179,10 +179,9 @@ static buf bytes_of(course *c, const look *l)
         build_sample(&b, stack, value);
     }
     b.m.time_nanos = l->time;
-    buf bytes = build_bytes(&b), kept = buf_begin(&c->arena);
-    buf_add(&kept, bytes.ptr, bytes.len);
+    buf bytes = build_bytes_in(&c->arena, &b);
     build_free(&b);
-    return kept;
+    return bytes;
 }
 
 static pprofdelta *new_context(void)
@@ -199,14 +198,13 @@ static pprofdelta *new_context(void)
 static pprofdelta_status hand_out(course *c, const look *l, collector *got,
                                   pprofdelta_report *report)
 {
-    pprofdelta_sink sink = collector_sink(got);
     if (c->door == STATE) {
         c->pd = new_context();
         CHECK(!c->state.len || keep_load(c->pd, c->state, NULL) == PPROFDELTA_OK);
     }
     buf bytes = bytes_of(c, l);
     pprofdelta_set_started(c->pd, l->started);
-    return pprofdelta_window(c->pd, bytes.ptr, bytes.len, &sink, report, NULL);
+    return pprofdelta_window(c->pd, bytes.ptr, bytes.len, collecting(got), report, NULL);
 }
 
 /* The end of a window that was handed out. The state was saved before it was sent. */
@@ -313,7 +311,6 @@ static void check_adder(course *c, const delta *kept, size_t len, const int64_t 
     pprofdelta_adder *adder;
     pprofdelta_error err = {0};
     collector got = {.bytes = buf_begin(&c->arena)};
-    pprofdelta_sink sink = collector_sink(&got);
     int64_t sums[KEYS] = {0};
     REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
     pprofdelta_status status = PPROFDELTA_OK;
@@ -321,7 +318,7 @@ static void check_adder(course *c, const delta *kept, size_t len, const int64_t 
         const sent *s = find(c->sent, c->sent_len, &kept[i].stamp);
         status = pprofdelta_adder_add(adder, s->bytes.ptr, s->bytes.len, NULL, &err);
     }
-    status = status ? status : pprofdelta_adder_finish(adder, &sink, &err);
+    status = status ? status : pprofdelta_adder_finish(adder, collecting(&got), &err);
     pprofdelta_adder_free(adder);
     CHECK_MSG(!status, "%s: %s", what, err.text);
     if (status)

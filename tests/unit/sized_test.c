@@ -2,11 +2,36 @@
  * member shorter, as long, or one member longer than the library's.
  *
  *     [ members of the caller | MARK MARK ... ]    nothing behind the caller's size is read or written */
-#include "test.h"
+#include "pprofdelta_profile.h" /* by itself: the first thing that is included */
+
+#if !defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L
+#error "the header is for C11"
+#endif
+
+/* What programs are compiled against: changing any of it breaks them. */
+_Static_assert(PPROFDELTA_OK == 0, "a status is tested as a truth value");
+_Static_assert(PPROFDELTA_E_USAGE == 11 && PPROFDELTA_E_STATE == 12 && PPROFDELTA_E_SOURCE == 13 &&
+                   PPROFDELTA_E_NOT_CUMULATIVE == 14 && PPROFDELTA_E_OLDER == 15 &&
+                   PPROFDELTA_E_OTHER_TARGET == 16,
+               "statuses are not renumbered");
+_Static_assert(PPROFDELTA_REASON_NONE == 0 && PPROFDELTA_REASON_MAX_MEMORY == 1 &&
+                   PPROFDELTA_REASON_NEWER_STATE == 13,
+               "reasons are not renumbered");
+_Static_assert(PPROFDELTA_ON_RESET_FAIL == 4 && PPROFDELTA_FIRST_ZERO == 1 &&
+                   PPROFDELTA_PLAIN == 2 && PPROFDELTA_RESTART_ANY == 4 &&
+                   PPROFDELTA_RESTART_LIVE == 5,
+               "choices are not renumbered");
+_Static_assert(PPROFDELTA_NO_STAMP == 1 && PPROFDELTA_FORCE == 2 && PPROFDELTA_VERIFY == 4 &&
+                   PPROFDELTA_DEFAULT_COUNTER == 8,
+               "flags keep their bits");
+_Static_assert(sizeof(pprofdelta_sum) == 16, "a sum is 128 bits");
+_Static_assert(PPROFDELTA_NOWHERE == UINT64_MAX && PPROFDELTA_MAX_TYPES == 64,
+               "limits are not narrowed");
+_Static_assert(PPROFDELTA_DEFAULT_MAX_MEMORY == 8589934592, "the default is 8 GiB");
 
 #include "pprofdelta_heap.h"
-#include "pprofdelta_profile.h"
 #include "pprofdelta_record.h"
+#include "test.h"
 
 #include <stdbool.h>
 
@@ -33,6 +58,7 @@ static caller caller_of(const void *from, size_t own, size_t size)
 /* ---- options ----------------------------------------------------------------------------------- */
 
 static const pprofdelta_value_type counter = {"n", "count", 1};
+static const pprofdelta_options zero = {.size = sizeof zero}, init = PPROFDELTA_OPTIONS_INIT;
 static const pprofdelta_options plain = {.size = sizeof plain, .compression = PPROFDELTA_PLAIN};
 static const pprofdelta_options numbered = {
     .size = sizeof numbered, .compression = PPROFDELTA_PLAIN, .id = 7};
@@ -73,6 +99,7 @@ TEST(options_may_be_shorter_or_longer)
                  {"recorder", make_recorder, &recorder_plain, sizeof recorder_plain},
                  {"builder", make_builder, &builder_plain, sizeof builder_plain},
                  {"heap", make_heap, &heap_plain, sizeof heap_plain}};
+    CHECK(memcmp(&zero, &init, sizeof zero) == 0); /* the defaults */
     for (size_t i = 0; i < sizeof doors / sizeof *doors; i++) {
         size_t size = doors[i].size;
         for (size_t given = size - MEMBER; given <= size + MEMBER; given += MEMBER) {

@@ -26,8 +26,7 @@ typedef struct kit {
 static void kit_init(kit *k, uint64_t limit)
 {
     *k = (kit){.memory = {.is_alone = true}};
-    pprofdelta_allocator allocator = tracker_allocator(&k->memory);
-    pd_mem_init(&k->mem, &allocator, limit);
+    pd_mem_init(&k->mem, tracking(&k->memory), limit);
 }
 
 static void kit_fini(kit *k)
@@ -147,9 +146,9 @@ static buf draw_file(arena *a, rng *r, buf content)
 static buf compress_with(kit *k, buf in)
 {
     collector c = {.bytes = buf_begin(in.arena)};
-    pprofdelta_sink sink = collector_sink(&c);
     uint64_t written = 0;
-    CHECK(!pd_compress(&k->compressor, &k->mem, (pd_bytes){in.ptr, in.len}, &sink, &written, NULL));
+    CHECK(!pd_compress(&k->compressor, &k->mem, (pd_bytes){in.ptr, in.len}, collecting(&c),
+                       &written, NULL));
     CHECK(c.calls == 1 && written == c.bytes.len);
     return c.bytes;
 }

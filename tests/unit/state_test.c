@@ -1,59 +1,8 @@
-/* A saved context that is loaded makes the same windows. state_trouble_test.c tests bytes that are
- * not a state, and failures. */
+/* What a state holds and how large it is. delta_test.c has contexts that go on in others by their states, and
+ * state_trouble_test.c bytes that are not a state, and failures. */
 #include "state_stand.h"
 
-#include "gen.h"
-#include "seeds.h"
-
-/* Puts the context's memory into a new one, which takes its place. */
-static void move_house(twin *t, const pprofdelta_options *options, size_t step, uint64_t seed)
-{
-    ENDS(arena_free) arena a = {0};
-    buf saved = keep_save(&a, t->pd);
-    pprofdelta *fresh = NULL;
-    pprofdelta_error err = {0};
-    keep_source s = {.ptr = saved.ptr, .len = saved.len, .step = step};
-    pprofdelta_source source = keep_source_of(&s);
-    REQUIRE(pprofdelta_new(options, NULL, &fresh, NULL) == PPROFDELTA_OK);
-    pprofdelta_status status = pprofdelta_load(fresh, &source, &err);
-    CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
-    buf again = keep_save(&a, fresh);
-    CHECK_MSG(buf_equal(again, saved), "seed %" PRIu64 ": a loaded state is saved differently",
-              seed);
-    pprofdelta_free(t->pd);
-    t->pd = fresh;
-}
-
-TEST(a_loaded_context_makes_the_same_windows)
-{
-    seed_range range = seeds(10);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        ENDS(gen_free) gen g;
-        rng r = {seed * 2 + 1};
-        ENDS(arena_free) arena a = {0};
-        ENDS(twin_end) twin t;
-        gen_init(&g, seed);
-        pprofdelta_options options = draw_options(&r, &g);
-        if (options.on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
-            options.on_reset = PPROFDELTA_ON_RESET_AUTO;
-        twin_begin(&t, &options, NULL);
-        for (size_t window = 0; window < 6; window++) {
-            serial_style style = serial_draw(&r);
-            pprofdelta_status status;
-            buf look = serial_write(&a, &g.m, &style);
-            if (window == 0 && seed % 5 == 0)
-                AGREE(seed, twin_base(&t, look, &status));
-            const char *wrong = twin_window(&t, look, &status);
-            AGREE(seed, wrong);
-            if (!status && rng_chance(&r, 80))
-                twin_commit(&t);
-            else if (!status)
-                twin_abandon(&t);
-            move_house(&t, &options, window % 3, seed);
-            gen_evolve(&g, GEN_ANYTHING);
-        }
-    }
-}
+#include <inttypes.h>
 
 TEST(describe_returns_what_is_remembered)
 {

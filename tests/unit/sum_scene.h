@@ -28,9 +28,7 @@ static inline buf window_bytes(arena *a, window w)
         build_comment(&b, w.comment);
     if (w.stamp)
         build_comment(&b, w.stamp);
-    buf bytes = build_bytes(&b), kept = buf_begin(a);
-    buf_add(&kept, bytes.ptr, bytes.len);
-    return kept;
+    return build_bytes_in(a, &b);
 }
 
 static inline pprofdelta_options sum_options(unsigned flags)
@@ -48,14 +46,13 @@ static inline pprofdelta_status sum_up(arena *a, const pprofdelta_options *optio
 {
     pprofdelta_adder *adder = NULL;
     collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
     pprofdelta_status status = pprofdelta_adder_new(options, NULL, &adder, err);
     for (size_t i = 0; i < len && !status; i++)
         status = pprofdelta_adder_add(adder, bytes[i].ptr, bytes[i].len, NULL, err);
     if (!status)
-        status = pprofdelta_adder_finish(adder, &sink, err);
+        status = pprofdelta_adder_finish(adder, collecting(&c), err);
     else if (status == PPROFDELTA_E_MISMATCH)
-        (void)pprofdelta_adder_finish(adder, &sink, NULL);
+        (void)pprofdelta_adder_finish(adder, collecting(&c), NULL);
     pprofdelta_adder_free(adder);
     *out = c.bytes;
     return status;
@@ -160,9 +157,9 @@ static inline void film_shoot(film *f, unsigned events, bool is_lossy)
         return;
     for (size_t i = 0; i < WINDOWS; i++, gen_evolve(&f->s.g, events)) {
         collector c = {.bytes = buf_begin(&f->s.arena)};
-        pprofdelta_sink sink = collector_sink(&c);
         buf profile = look(&f->s);
-        if (pprofdelta_window(pd, profile.ptr, profile.len, &sink, NULL, NULL) != PPROFDELTA_OK)
+        if (pprofdelta_window(pd, profile.ptr, profile.len, collecting(&c), NULL, NULL) !=
+            PPROFDELTA_OK)
             continue;
         size_t times = is_lossy ? rng_chance(&f->s.rng, 80) + rng_chance(&f->s.rng, 20) : 1;
         for (; times; times--, f->len++) {

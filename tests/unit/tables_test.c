@@ -273,14 +273,13 @@ static void fail_at(arena *a, both *want, buf profile, size_t nth, bool is_alone
 {
     tracker memory = {.fail_at = nth, .is_alone = is_alone};
     table_mail mail = {0};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta_sink sink = table_sink(&mail);
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
     pprofdelta *pd = NULL;
     pprofdelta_status status = PPROFDELTA_E_MEMORY;
     o.format = PPROFDELTA_TABLES;
     o.flags = PPROFDELTA_VERIFY;
-    if (!pprofdelta_new(&o, &allocator, &pd, NULL)) {
+    if (!pprofdelta_new(&o, tracking(&memory), &pd, NULL)) {
         CHECK(!pprofdelta_begin(pd, profile.ptr, profile.len, NULL));
         status = pprofdelta_write(pd, &sink, NULL, NULL);
         CHECK(status == (memory.refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK) &&
@@ -353,12 +352,11 @@ TEST(a_child_lives_without_its_parent)
     tracker memory = {0};
     struct ArrowArray child = {0};
     pprofdelta_sink sink = {.tables = take_a_child, .cookie = &child};
-    pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
     pprofdelta *pd;
     buf profile = testdata_file(&a, "valid/mutex.2.pb.gz");
     o.format = PPROFDELTA_TABLES;
-    REQUIRE(!pprofdelta_new(&o, &allocator, &pd, NULL));
+    REQUIRE(!pprofdelta_new(&o, tracking(&memory), &pd, NULL));
     CHECK(pprofdelta_window(pd, profile.ptr, profile.len, &sink, NULL, NULL) == PPROFDELTA_E_SINK);
     pprofdelta_free(pd);
     CHECK(memory.live && child.length > 0 && ((const int64_t *)child.buffers[1])[0]);

@@ -106,24 +106,22 @@ static pprofdelta_status whole_way(const char *text, size_t len, tracker *memory
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.flags = PPROFDELTA_VERIFY;
     options.compression = PPROFDELTA_PLAIN;
-    pprofdelta_allocator allocator = tracker_allocator(memory);
     collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
     const uint8_t *out;
     size_t out_len;
     pprofdelta_profile *profile = NULL;
     pprofdelta *pd = NULL;
     pprofdelta_status status =
-        pprofdelta_profile_open(&options, &allocator, text, len, &profile, err);
+        pprofdelta_profile_open(&options, tracking(memory), text, len, &profile, err);
     if (!status)
         status = pprofdelta_profile_bytes(profile, &out, &out_len, err);
     pprofdelta_profile_free(profile);
     if (!status)
-        status = pprofdelta_new(&options, &allocator, &pd, err);
+        status = pprofdelta_new(&options, tracking(memory), &pd, err);
     if (!status)
         status = pprofdelta_base(pd, text, len, err);
     if (!status)
-        status = pprofdelta_window(pd, text, len, &sink, NULL, err);
+        status = pprofdelta_window(pd, text, len, collecting(&c), NULL, err);
     pprofdelta_free(pd);
     CHECK(!memory->live);
     CHECK(!status == (c.calls > 0));
@@ -188,9 +186,8 @@ static buf sampled(arena *a, int objects, long bytes)
 static int64_t objects_of(arena *a, pprofdelta *pd, buf look)
 {
     collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
     int64_t objects = -1;
-    if (pprofdelta_window(pd, look.ptr, look.len, &sink, NULL, NULL))
+    if (pprofdelta_window(pd, look.ptr, look.len, collecting(&c), NULL, NULL))
         return objects;
     Pd__View__Profile *p = view_unpack(c.bytes.ptr, c.bytes.len);
     objects = p && p->n_sample == 1 ? p->sample[0]->value[0] : 0;
