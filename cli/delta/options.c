@@ -84,10 +84,9 @@ static const cli_option table[] = {
     {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.compression),
      CLI_COMPRESSION, 0, "      --compress=HOW         gzip, zstd or none\n"},
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.format), CLI_FORMAT,
-     0, "      --format=FORMAT        pprof (the default), otlp, otlp-parca or otlp-plain\n"},
+     0, "      --format=FORMAT        pprof, otlp, otlp-parca or otlp-plain\n"},
     {"--for", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, receiver), CLI_RECEIVER, 0,
-     "      --for=RECEIVER         what it takes: pyroscope (otlp), parca (otlp-parca),\n"
-     "                             otel (otlp-plain) or pprof, all with gzip\n"},
+     "      --for=RECEIVER         what pyroscope, parca, otel or pprof takes\n"},
     {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(cli_options, given), 0, 0,
      "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"},
     {NULL, '0', CLI_ALONE, take_level, offsetof(cli_options, library.level), 0, 0,

@@ -1,5 +1,7 @@
 /* Allocates; with MANY, the file has the names of 30,000 functions that nobody calls. */
-#include "leaking.h"
+#include "program.h"
+
+LEAK(leak_early)
 
 #ifdef MANY
 __asm__(".pushsection .text\n"
