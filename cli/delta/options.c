@@ -110,7 +110,6 @@ static const cli_option table[] = {
      "  -q, --quiet                print no notes on stderr\n"},
     {"--version", 0, CLI_ALONE, take_version, 0, 0, SUM, "  -h, --help, --version\n"},
     {"--state", 0, CLI_VALUE, cli_take_name, offsetof(cli_options, state), CLI_STATE, SUM,
-     "\n"
      "      --state=FILE           PREV is in FILE. It becomes CUR when OUT is on the\n"
      "                             disk, or UPLOADER (stdin: the delta) exits with 0\n"},
     {"--first", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, first), CLI_FIRST, SUM,

@@ -85,8 +85,8 @@ static const struct {
                                  "only, begin with this file)",
                                  NULL},
     [PPROFDELTA_JOIN_ENDED] = {"a window is missing between ",
-                               " and this file: a restart ended it before it was "
-                               "acknowledged; if it did not arrive, it is lost"},
+                               " and this file: it was not acknowledged, since a restart "
+                               "ended it, or nothing was in it; if it did not arrive, it is lost"},
     [PPROFDELTA_JOIN_AGAIN] = {"is the same window as ", ", sent again; this one counts"},
     [PPROFDELTA_JOIN_STALE] = {"is an earlier attempt at the same window as ",
                                "; it does not count"},
