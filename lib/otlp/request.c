@@ -221,10 +221,12 @@ static void take_profile(pd_request *r, const char *name, const pd_field *field)
 /* The first column of this type that is not in `seen`. */
 static uint32_t column_of(pd_request *r, const pd_request_profile *profile, uint64_t seen)
 {
-    for (size_t i = 0; i < r->types_len; i++)
-        if (r->types[i].type == profile->type.type && r->types[i].unit == profile->type.unit &&
+    for (size_t i = 0; i < r->types_len; i++) {
+        const pd_request_type *type = &r->profiles[r->types[i]].type;
+        if (type->type == profile->type.type && type->unit == profile->type.unit &&
             !(seen >> i & 1))
             return (uint32_t)i;
+    }
     if (r->types_len == PPROFDELTA_MAX_TYPES) {
         r->parse.element = PPROFDELTA_MAX_TYPES;
         PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_LIMIT, "profiles",
@@ -232,7 +234,7 @@ static uint32_t column_of(pd_request *r, const pd_request_profile *profile, uint
                       "more than %d value types in one request", PPROFDELTA_MAX_TYPES);
         return 0;
     }
-    r->types[r->types_len] = profile->type;
+    r->types[r->types_len] = (size_t)(profile - r->profiles);
     return (uint32_t)r->types_len++;
 }
 
@@ -260,7 +262,7 @@ static void make_sets(pd_request *r, size_t first)
 static void reorder(pd_request *r)
 {
     int64_t order[PPROFDELTA_MAX_TYPES];
-    pd_request_type types[PPROFDELTA_MAX_TYPES];
+    size_t types[PPROFDELTA_MAX_TYPES];
     uint64_t seen = 0;
     size_t len = pd_any_value_ints(r->facts.order, order, PPROFDELTA_MAX_TYPES);
     if (r->facts.sets != 1 || len != r->types_len || len != r->profiles_count)
@@ -400,7 +402,7 @@ static void write_header(pd_request *r)
 {
     const pd_request_facts *all = &r->facts;
     for (size_t i = 0; i < r->types_len; i++)
-        write_type(r, PD_PROFILE_SAMPLE_TYPE, &r->types[i]);
+        write_type(r, PD_PROFILE_SAMPLE_TYPE, &r->profiles[r->types[i]].type);
     if (all->period_type.type || all->period_type.unit)
         write_type(r, PD_PROFILE_PERIOD_TYPE, &all->period_type);
     const uint32_t *strings = all->strings;

@@ -103,7 +103,7 @@ struct pd_request {
     size_t sources_cap;
     pd_request_profile *profiles;
     size_t profiles_cap;
-    pd_request_type types[PPROFDELTA_MAX_TYPES];
+    size_t types[PPROFDELTA_MAX_TYPES]; /* of the columns: the first profile that is of each */
     size_t types_len;
     pd_keymap keys; /* of rows, in their order */
     pd_request_row *rows;
