@@ -241,7 +241,7 @@ static uint32_t column_of(pd_request *r, const pd_request_type *type, uint64_t s
                       "more than %d value types in one request", PPROFDELTA_MAX_TYPES);
         return 0;
     }
-    r->types[r->types_len] = *type;
+    r->types[r->types_len] = (pd_request_column){(uint32_t)type->type, (uint32_t)type->unit};
     return (uint32_t)r->types_len++;
 }
 
@@ -348,7 +348,7 @@ static bool restore_profiles(pd_request *r, pd_bytes members, size_t first)
 static void reorder(pd_request *r)
 {
     int64_t order[PPROFDELTA_MAX_TYPES];
-    pd_request_type types[PPROFDELTA_MAX_TYPES];
+    pd_request_column types[PPROFDELTA_MAX_TYPES];
     uint64_t seen = 0;
     size_t len = pd_any_value_ints(r->facts.order, order, PPROFDELTA_MAX_TYPES);
     if (r->facts.sets != 1 || len != r->types_len || len != r->profiles_count)
@@ -483,9 +483,9 @@ static void read_request(pd_request *r, pd_bytes bytes)
                     r->facts.sets));
 }
 
-static void write_type(pd_request *r, uint32_t field, const pd_request_type *type)
+static void write_type(pd_request *r, uint32_t field, uint64_t type, uint64_t unit)
 {
-    PD_WRITE_VARINTS(&r->parse.writer, &r->part, PD_VALUE_TYPE_TYPE, type->type, type->unit);
+    PD_WRITE_VARINTS(&r->parse.writer, &r->part, PD_VALUE_TYPE_TYPE, type, unit);
     pd_write_part(&r->parse.writer, &r->profile, field, &r->part);
 }
 
@@ -493,9 +493,9 @@ static void write_header(pd_request *r)
 {
     const pd_request_facts *all = &r->facts;
     for (size_t i = 0; i < r->types_len; i++)
-        write_type(r, PD_PROFILE_SAMPLE_TYPE, &r->types[i]);
+        write_type(r, PD_PROFILE_SAMPLE_TYPE, r->types[i].type, r->types[i].unit);
     if (all->period_type.type || all->period_type.unit)
-        write_type(r, PD_PROFILE_PERIOD_TYPE, &all->period_type);
+        write_type(r, PD_PROFILE_PERIOD_TYPE, all->period_type.type, all->period_type.unit);
     const uint32_t *strings = all->strings;
     PD_WRITE_VARINTS(&r->parse.writer, &r->profile, PD_PROFILE_DROP_FRAMES,
                      strings[PD_PROFILE_DROP_FRAMES], strings[PD_PROFILE_KEEP_FRAMES], all->end,

@@ -31,6 +31,11 @@ typedef struct pd_request_type {
     bool is_there;
 } pd_request_type;
 
+/* That of a column. */
+typedef struct pd_request_column {
+    uint32_t type, unit;
+} pd_request_column;
+
 /* One Profile, without its samples. */
 typedef struct pd_request_profile {
     pd_bytes body;
@@ -105,7 +110,7 @@ struct pd_request {
     size_t sources_cap;
     pd_request_profile *profiles;
     size_t profiles_cap;
-    pd_request_type types[PPROFDELTA_MAX_TYPES];
+    pd_request_column types[PPROFDELTA_MAX_TYPES];
     size_t types_len;
     pd_keymap keys; /* of rows, in their order */
     pd_request_row *rows;

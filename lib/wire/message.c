@@ -37,14 +37,14 @@ bool pd_field_read(pd_parse *parse, const pd_rows *rows, const pd_field *field, 
 {
     const pd_field_row *row = pd_row_of(rows, field->number);
     const char *name = row->name ? row->name : rows->name;
+    if (row->kind == PD_FIELD_PART || row->kind == PD_FIELD_LIST)
+        return false;
+    if (row->kind == PD_FIELD_UNKNOWN) {
+        parse->unknown_fields++;
+        return true;
+    }
     void *to = (char *)out + row->at;
     switch (row->kind) {
-    case PD_FIELD_UNKNOWN:
-        parse->unknown_fields++;
-        break;
-    case PD_FIELD_PART:
-    case PD_FIELD_LIST:
-        return false;
     case PD_FIELD_NUMBER:
         *(uint64_t *)to = pd_parse_number(parse, name, field);
         break;
