@@ -42,8 +42,13 @@ void pd_worker_ask(pd_request request)
 
 void pd_worker_report(void)
 {
+    if (!(atomic_load(&requests) & PD_REQUEST_TOP))
+        return;
+    bool holds = pd_delivery_hold(pd_delivery_max_millis()); /* exec waits for who reports */
     if (atomic_fetch_and(&requests, ~(unsigned)PD_REQUEST_TOP) & PD_REQUEST_TOP)
         pd_largest_sites_threshold();
+    if (holds)
+        pd_delivery_release();
 }
 
 /* Waits until there is a request, or the deadline. Whoever ends the process meanwhile finds it as well. */

@@ -101,7 +101,9 @@ TEST(sequences_are_as_the_oracle_says)
         for (size_t steps = 3 + rng_below(&s.rng, 6); steps && !wrong; steps--) {
             wrong = step(&s, &t);
             AGREE(seed, wrong);
-            if (rng_chance(&s.rng, 40) && s.options.on_reset != PPROFDELTA_ON_RESET_NEGATIVE)
+            bool has_state = !(s.options.flags & PPROFDELTA_NO_SEQUENCE) &&
+                             s.options.on_reset != PPROFDELTA_ON_RESET_NEGATIVE;
+            if (rng_chance(&s.rng, 40) && has_state)
                 move_house(&s, &t);
             gen_evolve(&s.g, GEN_ANYTHING);
         }
