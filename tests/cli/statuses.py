@@ -1,14 +1,17 @@
 """--status: many states at once, as a table, JSON and OpenMetrics; and the recipe for many targets, examples/many-targets."""
 
+import http.server
 import json
 import os
 import re
 import shutil
 import subprocess
+import threading
 import time
+import urllib.parse
 
 from harness import TIMEOUT
-from pb import gz, profile
+from pb import gz, profile, read
 from samples import PREV, SECOND, cur, prev
 
 NAMES = ("plain", 'quo"te', "back\\slash", "new\nline", "\\n", "\u00fcber")
@@ -206,3 +209,127 @@ def test_states_are_read_one_after_another(t):
         t.equal((code, len(re.findall("_readable.* 1\n", out))), (0, count))
         peaks[count] = usage.ru_maxrss
     t.check(peaks[500] <= 1.2 * peaks[5], peaks)
+
+
+# ---- examples/many-targets -------------------------------------------------------------------------
+
+EXAMPLE = os.path.join(os.path.dirname(__file__), "../../examples/many-targets")
+
+
+class World:
+    """Targets by name, which serve a profile or fail, and the receiver at /heap."""
+
+    def __init__(self, parallel):
+        self.profiles, self.fails, self.refuses, self.got = {}, {}, set(), {}
+        self.gate = threading.Barrier(parallel)
+        self.lock, self.now, self.most = threading.Lock(), 0, 0
+        world = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def answer(self, code, body=b"", cut=None):
+                self.send_response(code)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body[:cut])
+
+            def do_GET(self):
+                world.enter(1)
+                world.gate.wait(TIMEOUT)  # as many are here at once as may be
+                name = urllib.parse.unquote(self.path[1:])
+                self.answer(*world.fails.get(name, (200, world.profiles.get(name, b""))))
+                world.enter(-1)
+
+            def do_POST(self):
+                body, name = self.rfile.read(int(self.headers["Content-Length"])), self.headers["Pprofdelta-Target"]
+                with world.lock:
+                    world.got.setdefault(name, []).append(body)
+                self.answer(503 if name in world.refuses else 200, b"thanks")
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def enter(self, step):
+        with self.lock:
+            self.now += step
+            self.most = max(self.most, self.now)
+
+    def url(self, name):
+        return f"http://127.0.0.1:{self.server.server_port}/{urllib.parse.quote(name)}"
+
+
+def test_the_recipe_for_many_targets(t):
+    for tool in ("curl", "xargs", "cksum"):
+        if not shutil.which(tool):
+            t.skip(f"there is no {tool}")
+    names = ["checkout", "cart one", "quo'te", "-dash", "a", "b", "c", "d"]
+    world = World(parallel=4)
+    for folder in ("targets", "states", "bin"):
+        os.makedirs(t.path(folder))
+    for name in names:
+        t.write(f"targets/{name}", (world.url(name) + "\n").encode())
+    os.symlink(t.binary, t.path("bin/pprofdelta"))
+    env = {"PATH": f"{EXAMPLE}:{t.path('bin')}:{os.environ['PATH']}", "TARGETS": t.path("targets"), "STATES": t.path("states"),
+           "METRICS": t.path("heap.prom"), "RECEIVER": world.url("heap"), "PARALLEL": "4", "JITTER": "50"}
+
+    def run(minute, code):
+        now = int(time.time()) - 600 + 60 * minute
+        for i, name in enumerate(names):
+            world.profiles[name] = gz(profile([(("work", "main"), [10 * minute + i, 100 * minute + i, 1, 1])], time=now * SECOND))
+        ran = subprocess.run(["heap-deltas"], cwd=t.dir, env={**os.environ, **env}, capture_output=True, text=True, check=False,
+                             timeout=TIMEOUT)
+        t.equal((ran.returncode, ran.stdout), (code, ""), ran.stderr)
+        return ran.stderr, parse_metrics(t, t.load("heap.prom").decode())[0]
+
+    said, found = run(1, 0)
+    t.equal((said, sorted(world.got)), ("", sorted(names)))
+    t.equal(sorted(state for family, state in found if family.endswith("_sequence")), sorted(names))
+    world.fails = {"a": (500,), "b": (200, b"<html>no profile here</html>"), "c": (200, world.profiles["c"], 50)}
+    world.refuses = {"d", "checkout"}
+    damage(t, "states/cart one")
+    for minute in (2, 3):
+        said, found = run(minute, 1)
+        for name, why in (("a", "500"), ("b", "HTML"), ("c", "curl: (18)"), ("d", "503"), ("checkout", "503"), ("cart one", "damaged")):
+            t.check(re.search(f"^{name}: .*{re.escape(why)}", said, re.M), f"{name}: {why} is not in {said}")
+        t.check(not re.search("^(quo'te|-dash): ", said, re.M), said)
+    t.equal([found["pprofdelta_state_open_attempts", name] for name in ("checkout", "a", "quo'te")], [2, 0, 0])
+    t.equal([found["pprofdelta_state_sequence", name] for name in ("checkout", "a", "quo'te")], [1, 1, 3])
+    t.equal((found["pprofdelta_state_readable", "cart one"], found["pprofdelta_states_unreadable", None]), (0, 1))
+    os.unlink(t.path("states/cart one"))
+    world.fails, world.refuses = {}, set()
+    said, found = run(4, 0)
+    t.equal({found["pprofdelta_state_open_attempts", name] for name in names}, {0})
+    t.equal(world.most, 4, "targets asked at once")
+    for i, name in enumerate(names):  # whatever failed, nothing is lost and nothing counts twice
+        parts = [t.write(f"{i}.{n}", body) for n, body in enumerate(world.got[name]) if name != "cart one" or n]
+        t.equal(read(t.succeeds("sum", *parts, "-q").out).values(), {"work;main": [40 + i, 400 + i, 1, 1]}, name)
+    world.server.shutdown()
+    os.unlink(t.path("targets/a"))
+    os.rename(t.path("targets"), t.path("old"))
+    os.makedirs(t.path("targets"))
+    ran = subprocess.run(["heap-deltas"], env={**os.environ, **env}, capture_output=True, text=True, check=False, timeout=TIMEOUT)
+    t.equal(ran.returncode, 1)
+    t.contains(ran.stderr, "there are no targets")
+
+
+def test_the_units_and_rules_of_the_recipe(t):
+    def text(name):
+        return t.load(os.path.join(EXAMPLE, name)).decode()
+
+    t.write("look", gz(cur()))
+    t.succeeds("--state", "s", "look", "-o", "out")
+    printed = t.succeeds("--status=openmetrics", "s").text
+    rules = text("heap-deltas.rules.yml")
+    named = set(re.findall(r"pprofdelta_\w+", rules))
+    t.check(len(named) > 2 and all(f"\n{name}{{" in printed for name in named), str(named))
+    t.equal(len(re.findall("- alert:", rules)), 2)
+    if shutil.which("promtool"):
+        t.equal(subprocess.run(["promtool", "check", "rules", os.path.join(EXAMPLE, "heap-deltas.rules.yml")], check=False,
+                               capture_output=True, timeout=TIMEOUT).returncode, 0, "promtool refuses the rules")
+    given = set(re.findall(r"(?:^Environment=| )([A-Z]+)=", text("heap-deltas@.service"), re.M))
+    t.equal(given, set(re.findall(r"\b(TARGETS|STATES|METRICS|RECEIVER|PARALLEL|JITTER)\b", text("heap-deltas"))))
+    for name in ("heap-deltas", "heap-delta-of", "heap-deltas@.service", "heap-deltas@.timer", "heap-deltas.rules.yml"):
+        t.contains(text("README.md"), name)
