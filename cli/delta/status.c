@@ -54,8 +54,9 @@ static void add(const char *path)
         return;
     size_t first = cli_numbers_of(&all.names, cli_key_of(name.ptr, name.len), at);
     CLI_KEEP_MORE(all.list, 1);
-    all.list[all.list_len++] = (row){.path = path, .has_namesake = first < at};
-    all.list[first].has_namesake = first < at;
+    all.list[all.list_len++] = (row){.path = path, .has_namesake = !name.len};
+    all.list[first].has_namesake |= first < at;
+    all.list[at].has_namesake |= first < at;
 }
 
 /* A link or a pipe is no state. Some file systems do not say what an entry is. */
