@@ -141,7 +141,7 @@ def test_a_damaged_state_hides_no_other(t):
     t.equal(len(read), len(NAMES) + 2)
     t.equal(read["states/plain"], {"state": "states/plain", "readable": False})
     t.equal((read['states/quo"te']["readable"], read['states/quo"te']["sequence"]), (True, 1))
-    t.check(200 <= read['states/quo"te']["age_seconds"], read['states/quo"te'])
+    t.check(200 <= read['states/quo"te']["age_seconds"], str(read))
 
     rows = t.fails(1, "--status", "states").text.splitlines()
     t.equal(len(rows), 1 + len(NAMES) + 2)
