@@ -212,6 +212,7 @@ void cli_take_choice(const cli_option *option, const char *value, void *chosen)
         [CLI_DEFAULT_TYPE] = {"counter", "keep"},
         [CLI_REPORT] = {"", "text", "json"},
         [CLI_RECEIVER] = {CLI_RECEIVER_WORDS},
+        [CLI_STATUS] = {"", "text", "json", "openmetrics"},
     };
     const char *const *names = choices[option->what];
     int first = !*names[0], i = first;

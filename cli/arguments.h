@@ -66,9 +66,12 @@ enum {
     CLI_DEFAULT_TYPE,
     CLI_REPORT,
     CLI_RECEIVER,
+    CLI_STATUS,
 };
 
 typedef enum cli_report_form { CLI_REPORT_NONE, CLI_REPORT_TEXT, CLI_REPORT_JSON } cli_report_form;
+
+enum { CLI_OPENMETRICS = CLI_REPORT_JSON + 1 }; /* of --status only */
 
 enum { CLI_CLEARED = 1 }; /* a flag becomes false */
 

@@ -40,12 +40,12 @@ static bool is_control(uint32_t code)
            (code >= 0x2066 && code <= 0x2069);
 }
 
-/* Escapes each byte of the character as \xNN; in a script, the backslash too. */
+/* Escapes each byte of the character as \xNN; in a script and a label, the backslash too. */
 static void escape_bytes(cli_glyph *glyph, const unsigned char *text, cli_text_form form)
 {
     for (size_t i = 0; i < glyph->taken; i++)
         glyph->len += (size_t)sprintf(glyph->bytes + glyph->len,
-                                      form == CLI_TEXT_SCRIPT ? "\\\\x%02x" : "\\x%02x", text[i]);
+                                      form >= CLI_TEXT_SCRIPT ? "\\\\x%02x" : "\\x%02x", text[i]);
 }
 
 static void set_glyph(cli_glyph *glyph, const char *bytes)
@@ -68,6 +68,8 @@ bool cli_string_next(cli_string *string, cli_text_form form, cli_glyph *glyph)
         set_glyph(glyph, "\\ufffd");
     else if (form != CLI_TEXT_SHOWN && known && (code == '"' || code == '\\'))
         set_glyph(glyph, code == '"' ? "\\\"" : "\\\\");
+    else if (code == '\n' && form == CLI_TEXT_LABEL)
+        set_glyph(glyph, "\\n");
     else if (code == '<' && form == CLI_TEXT_SCRIPT)
         set_glyph(glyph, "\\u003c");
     else if (known && is_control(code) && is_json)

@@ -14,7 +14,8 @@ typedef enum cli_text_form {
     CLI_TEXT_SHOWN,  /* control characters and bytes that are not UTF-8 become \xNN */
     CLI_TEXT_QUOTED, /* between double quotes, which the caller writes; loses nothing */
     CLI_TEXT_JSON,   /* the same for JSON; bytes that are not UTF-8 become \ufffd */
-    CLI_TEXT_SCRIPT /* JSON for a page: of the text as it is shown, and no '<' ends the script element */
+    CLI_TEXT_SCRIPT, /* JSON for a page: of the text as it is shown, and no '<' ends the script element */
+    CLI_TEXT_LABEL /* the same for a label of a metric, which knows no escapes but those of '"', '\\' and newline */
 } cli_text_form;
 
 /* One character: the bytes to print, and the number of input bytes that it takes. */

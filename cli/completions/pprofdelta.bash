@@ -15,7 +15,8 @@ _pprofdelta_values() {
     --on-reset) echo auto restart clamp negative fail ;;
     --compress) echo gzip zstd none ;;
     --format) echo pprof otlp ;;
-    --report | --status) echo text json ;;
+    --report) echo text json ;;
+    --status) echo text json openmetrics ;;
     --default-type) echo counter keep ;;
     --first) echo full zero ;;
     --max-memory) echo 512M 2G 8G ;;

@@ -20,8 +20,10 @@ function __pprofdelta_values
             printf '%s\n' gzip zstd none
         case --format
             printf '%s\n' pprof otlp
-        case --report --status
+        case --report
             printf '%s\n' text json
+        case --status
+            printf '%s\n' text json openmetrics
         case --default-type
             printf '%s\n' counter keep
         case --first

@@ -118,8 +118,8 @@ static const cli_option table[] = {
      SUM, "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n"},
     {"--no-wait", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, no_wait), 0, SUM,
      "      --no-wait              fail if another run is using FILE\n"},
-    {"--status", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(cli_options, status), CLI_REPORT,
-     SUM, "      --status[=FORM]        only print what is in FILE, as text or json\n"},
+    {"--status", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(cli_options, status), CLI_STATUS,
+     SUM, "      --status[=FORM]        what is in FILE...|DIR: text, json or openmetrics\n"},
     {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, has_json), 0, SUM, ""},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, ""},
 };
@@ -182,7 +182,6 @@ static void check_without_state(cli_options *options)
     const char *given = options->first >= 0               ? "--first"
                         : options->uploader.timeout_nanos ? "--timeout"
                         : options->no_wait                ? "--no-wait"
-                        : options->status                 ? "--status"
                         : options->has_json               ? "--json"
                                                           : NULL;
     if (given)
@@ -202,6 +201,19 @@ static void check_without_state(cli_options *options)
     cli_check_files(files, len, false);
 }
 
+/* Checks the command line with --status. Without --state, the operands are states. */
+static void check_status(cli_options *options)
+{
+    size_t len = options->arguments.operands_len;
+    if (options->has_json || options->report == CLI_REPORT_JSON)
+        options->status = CLI_REPORT_JSON;
+    if ((options->state && (len || options->arguments.has_ended)) || options->output)
+        cli_usage("--status prints what is in the state; it takes no profile, UPLOADER or -o");
+    if (!options->state && !len)
+        cli_usage("--status needs --state FILE, or states: pprofdelta --status FILE...|DIR");
+    cli_check_files(options->arguments.operands, len, false);
+}
+
 /* Checks the command line with --state. "--" begins the command of the uploader. */
 static void check_with_state(cli_options *options)
 {
@@ -210,14 +222,8 @@ static void check_with_state(cli_options *options)
     options->uploader.argv = command;
     if (command && (!*command || !**command))
         cli_usage("the command after -- is missing: -- UPLOADER [ARG...]");
-    if (options->has_json && !options->status)
+    if (options->has_json)
         cli_usage("--json is for --status or for show; a report is --report=json");
-    if (options->status && (options->has_json || options->report == CLI_REPORT_JSON))
-        options->status = CLI_REPORT_JSON;
-    if (options->status && (arguments->operands_len || options->output))
-        cli_usage("--status prints what is in the state; it takes no profile, UPLOADER or -o");
-    if (options->status)
-        return;
     if (arguments->ended_at > 1)
         cli_usage("%.60s: is one operand too many; with --state, the state is PREV",
                   arguments->operands[1]);
@@ -258,5 +264,7 @@ void cli_options_parse(cli_options *options, const cli_command *command, int arg
         cli_check_files(options->arguments.operands, options->arguments.operands_len,
                         command->verb == MERGE);
     else
-        (options->state ? check_with_state : check_without_state)(options);
+        (options->status  ? check_status
+         : options->state ? check_with_state
+                          : check_without_state)(options);
 }

@@ -18,8 +18,8 @@ typedef struct cli_options {
     int first;              /* -1: not given */
     bool no_wait;           /* do not wait for the lock of the state */
     bool has_json;          /* --json was given */
-    cli_report_form status; /* print what is in the state, and do nothing else */
-    cli_receiver receiver;  /* --for */
+    int status; /* the form in which to print what is in the states, and do nothing else */
+    cli_receiver receiver; /* --for */
     pprofdelta_options library;
     const char **counters, **gauges; /* what library points to; kept (keep.h) */
     cli_resource given;              /* the values of --resource */

@@ -8,10 +8,8 @@
 #include "instant.h"
 #include "json.h"
 #include "keep.h"
-#include "delta/state_file.h"
 #include "cli.h"
 #include "message.h"
-#include "output_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -292,11 +290,9 @@ void cli_report_print(const cli_options *options, const pprofdelta_report *repor
     free(bytes);
 }
 
-/* ---- the status of a state -----------------------------------------------------------------------
- *
- * FILE is read without its lock: a state is replaced as a whole, so an open file does not change. */
+/* ---- the status of a state ------------------------------------------------------------------- */
 
-static void status_text(const cli_state *state, const pprofdelta_memory *m)
+void cli_status_text(const cli_state *state, const pprofdelta_memory *m)
 {
     fputs("state     ", stdout);
     cli_string_put(stdout, cli_string_of(state->path), CLI_TEXT_SHOWN);
@@ -346,13 +342,18 @@ static void put_open(const pprofdelta_memory *m)
         fputs("null", stdout);
 }
 
-static void status_json(const cli_state *state, const pprofdelta_memory *m)
+void cli_status_json(const cli_state *state, const pprofdelta_memory *m, double age)
 {
+    PUT(stdout, "{\"state\": $, \"readable\": $", J(state->path), J((bool)m));
+    if (!m) {
+        fputs("}\n", stdout);
+        return;
+    }
     PUT(stdout,
-        "{\"state\": $, \"id\": $, \"bytes\": $, \"sequence\": $, \"attempts\": $, \"samples\": $, "
-        "\"unseen\": $, \"build_id\": $, ",
-        J(state->path), J(id_of(m->id)), J((int64_t)state->is.st_size), J(m->sequence),
-        J(m->attempts), J(m->samples), J(m->unseen), J(*m->build_id ? m->build_id : NULL));
+        ", \"id\": $, \"bytes\": $, \"age_seconds\": $, \"sequence\": $, \"attempts\": $, "
+        "\"samples\": $, \"unseen\": $, \"build_id\": $, ",
+        J(id_of(m->id)), J((int64_t)state->is.st_size), J(age), J(m->sequence), J(m->attempts),
+        J(m->samples), J(m->unseen), J(*m->build_id ? m->build_id : NULL));
     put_window_json(stdout, m->from_nanos, m->to_nanos);
     PUT(stdout, ", \"restart\": $, \"open\": ", J(restarts[m->restart].name));
     put_open(m);
@@ -363,19 +364,4 @@ static void status_json(const cli_state *state, const pprofdelta_memory *m)
             PPROFDELTA_TYPE(m, i)->is_counter ? J(PPROFDELTA_TYPE(m, i)->prev) : CLI_JSON_NULL);
     }
     fputs("]}\n", stdout);
-}
-
-int cli_status_print(const cli_options *options)
-{
-    static cli_state state;
-    static pprofdelta *context;
-    pprofdelta_error err;
-    pprofdelta_memory memory = {.size = sizeof memory};
-    cli_state_open_to_read(&state, options->state);
-    if (pprofdelta_new(&options->library, NULL, &context, &err))
-        cli_must(cli_options_error(options->state, &err));
-    cli_state_load(&state, context);
-    pprofdelta_describe(context, &memory);
-    (options->status == CLI_REPORT_JSON ? status_json : status_text)(&state, &memory);
-    return cli_output_end_text();
 }

@@ -4,6 +4,7 @@
 #define CLI_REPORT_H
 
 #include "delta/options.h"
+#include "delta/state_file.h"
 
 /* Prints the notes: the target restarted, samples were clamped, and so on. `unread` is the number of
  * bytes that the uploader left unread when it exited with status 0, else 0. */
@@ -14,7 +15,12 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
  * run has succeeded all the same: the output is complete, and the window counts. */
 void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread);
 
-/* --status: prints what is in the state of the options, as text or JSON. Returns an exit code. */
+/* Print what is in one state, as text, or as JSON in one line. m is NULL if it cannot be read; age is in seconds, and
+ * NAN if it is not known. */
+void cli_status_text(const cli_state *state, const pprofdelta_memory *m);
+void cli_status_json(const cli_state *state, const pprofdelta_memory *m, double age);
+
+/* --status: prints what is in the states of the options, in the form that the option names. Returns an exit code. */
 int cli_status_print(const cli_options *options);
 
 #endif

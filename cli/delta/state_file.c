@@ -17,42 +17,40 @@
 
 /* Refuses a file that is not regular, or that belongs to another user. Root may use the state of
  * another user, and does not become its owner. */
-static void check_file(const cli_state *state)
+static int check_file(const cli_state *state)
 {
     const char *wrong = S_ISLNK(state->is.st_mode) ? "is a symbolic link, which a state must not be"
                         : !S_ISREG(state->is.st_mode)
                             ? "is not a regular file, which a state must be"
                             : NULL;
     if (wrong)
-        cli_must(cli_error("%s: %s", state->path, wrong));
+        return cli_error("%s: %s", state->path, wrong);
     if (state->is.st_uid == geteuid() || geteuid() == 0)
-        return;
+        return CLI_DONE;
     cli_error("%s: belongs to another user (%lu), and only its owner may use a state", state->path,
               (unsigned long)state->is.st_uid);
-    cli_must(
-        cli_hint("give the name of a new file, in a directory where no other user can create one"));
+    return cli_hint(
+        "give the name of a new file, in a directory where no other user can create one");
 }
 
-static void examine_locked(cli_state *state)
+static int examine_locked(cli_state *state)
 {
-    if (fstat(state->lock, &state->is))
-        cli_must(cli_system_error(state->path, "open the state", errno));
-    check_file(state);
+    return fstat(state->lock, &state->is) ? cli_system_error(state->path, "open the state", errno)
+                                          : check_file(state);
 }
 
-/* Opens FILE. If it is not there, that is no failure, and state->lock is -1. */
-static void open_file(cli_state *state, int how)
+/* Opens FILE. If it is not there, that is a failure only for a reader; state->lock is -1. */
+static int open_file(cli_state *state, int how)
 {
     state->lock = open(state->path, how | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     int error = errno;
-    if (state->lock < 0 && error == ENOENT)
-        return;
     if (state->lock >= 0)
-        examine_locked(state);
-    else if ((error == ELOOP || error == EACCES) && !lstat(state->path, &state->is))
-        check_file(state);
-    if (state->lock < 0)
-        cli_must(cli_system_error(state->path, "open the state", error));
+        return examine_locked(state);
+    if (error == ENOENT && how == O_RDWR)
+        return CLI_DONE;
+    if ((error == ELOOP || error == EACCES) && !lstat(state->path, &state->is) && check_file(state))
+        return CLI_FAILED;
+    return cli_system_error(state->path, "open the state", error);
 }
 
 static void take_lock(const cli_state *state, const cli_options *options)
@@ -81,7 +79,7 @@ void cli_state_open(cli_state *state, const cli_options *options)
 {
     *state = (cli_state){.path = options->state, .lock = -1};
     for (bool is_ours = false; !is_ours;) {
-        open_file(state, O_RDWR);
+        cli_must(open_file(state, O_RDWR));
         if (state->lock < 0)
             return;
         take_lock(state, options);
@@ -89,15 +87,7 @@ void cli_state_open(cli_state *state, const cli_options *options)
         if (!is_ours)
             close(state->lock);
     }
-    examine_locked(state);
-}
-
-void cli_state_open_to_read(cli_state *state, const char *path)
-{
-    *state = (cli_state){.path = path};
-    open_file(state, O_RDONLY);
-    if (state->lock < 0)
-        cli_must(cli_system_error(path, "open the state", ENOENT));
+    cli_must(examine_locked(state));
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -109,7 +99,7 @@ static int read_some(void *cookie, void *buf, size_t len, size_t *got)
     while ((n = read(state->lock, buf, len)) < 0 && errno == EINTR) {
     }
     if (n < 0)
-        cli_must(cli_system_error(state->path, "read the state", errno));
+        return cli_system_error(state->path, "read the state", errno);
     *got = (size_t)n;
     return 0;
 }
@@ -128,14 +118,25 @@ static int refuse_foreign(const char *path, const pprofdelta_error *err)
         "--state takes a state, or the name of a new file; if this was the state, move it away");
 }
 
-void cli_state_load(cli_state *state, pprofdelta *context)
+int cli_state_load(cli_state *state, pprofdelta *context)
 {
     pprofdelta_error err;
     const pprofdelta_source source = {read_some, state};
-    if (state->lock >= 0 && pprofdelta_load(context, &source, &err))
-        cli_must(err.reason == PPROFDELTA_REASON_NOT_A_STATE
-                     ? refuse_foreign(state->path, &err)
-                     : cli_library_error(state->path, &err));
+    if (state->lock < 0 || !pprofdelta_load(context, &source, &err))
+        return CLI_DONE;
+    return err.status == PPROFDELTA_E_SOURCE             ? CLI_FAILED /* it is told already */
+           : err.reason == PPROFDELTA_REASON_NOT_A_STATE ? refuse_foreign(state->path, &err)
+                                                         : cli_library_error(state->path, &err);
+}
+
+int cli_state_read(cli_state *state, const char *path, pprofdelta *context)
+{
+    *state = (cli_state){.path = path};
+    int code = open_file(state, O_RDONLY);
+    code = code ? code : cli_state_load(state, context);
+    if (state->lock >= 0)
+        close(state->lock);
+    return code;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */
@@ -165,7 +166,7 @@ bool cli_state_replace(cli_state *state, pprofdelta *context)
     if (state->lock >= 0)
         close(state->lock);
     state->lock = next.fd; /* which stays open: its lock is the one of the state now */
-    examine_locked(state);
+    cli_must(examine_locked(state));
     return true;
 }
 

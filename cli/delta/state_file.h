@@ -30,17 +30,18 @@ typedef struct cli_state {
     struct stat is; /* what is locked */
 } cli_state;
 
-/* Each function prints what is wrong, and ends the process then (cli_must). */
+/* Each function prints what is wrong. Those that return no exit code end the process then (cli_must). */
 
 /* Opens and locks the state of these options. If another run has locked it, waits, or fails with
  * --no-wait. */
 void cli_state_open(cli_state *state, const cli_options *options);
 
-/* Opens an existing state for reading, without a lock. */
-void cli_state_open_to_read(cli_state *state, const char *path);
-
 /* Loads FILE into the context. Does nothing if FILE does not exist. */
-void cli_state_load(cli_state *state, pprofdelta *context);
+int cli_state_load(cli_state *state, pprofdelta *context);
+
+/* Opens an existing FILE, loads it and closes it, without a lock: a state is replaced as a whole, so an
+ * open file does not change. */
+int cli_state_read(cli_state *state, const char *path, pprofdelta *context);
 
 /* Replaces FILE by the state of the context, or creates it, and syncs it. Returns false if
  * another run has created it since cli_state_open: then nothing may be sent. */

@@ -113,7 +113,7 @@ static bool try_window(run *r)
     if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
         cli_must(cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err));
     cli_state_open(&r->state, o);
-    cli_state_load(&r->state, r->context);
+    cli_must(cli_state_load(&r->state, r->context));
     set_started(r, o->state, &r->state.is);
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
