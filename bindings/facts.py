@@ -34,7 +34,7 @@ PY_NOT_COMPARED = ["memory.bytes"]  # two contexts that remember the same are eq
 PY_LISTS = ["restart", "live", "join"]  # a number is made one of these
 PREFIXES = {"status": "E_", "compression": "", "format": ""}  # of the enumerators, where it is not the name
 # The value in Python, where it is not the name: as in --report=json, and as in options of the command.
-VALUES = {"RESTART_ANY": "decrease", "PLAIN": "none"}
+VALUES = {"RESTART_ANY": "decrease", "PLAIN": "none", "OTLP_PARCA": "otlp-parca", "OTLP_PLAIN": "otlp-plain"}
 MADE = "Made by bindings/facts.py from pprofdelta.h. Do not edit."
 
 

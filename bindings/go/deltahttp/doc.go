@@ -60,7 +60,8 @@
 //   - Other parameters are ignored.
 //
 // GET returns a gzip profile as runtime/pprof does, without a Content-Encoding. HEAD returns the headers and does
-// not move the cursor. Other methods get status 405. Errors are in plain text, and `go tool pprof` prints them.
+// not move the cursor. Other methods get status 405. With [Profiler] and a format of OTLP, a window without samples has
+// no bytes: its status is 204, there is nothing to send on, and the cursor moves. Errors are in plain text, and `go tool pprof` prints them.
 //
 // A profile tells much about a program. Do not serve it to the public.
 package deltahttp

@@ -256,8 +256,14 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, body []byte) (wri
 			defer control.SetWriteDeadline(time.Time{}) // the connection may have more requests
 		}
 	}
+	if len(body) == 0 { // a request of OTLP without samples
+		w.Header().Del("Content-Type")
+		w.Header().Del("Content-Disposition")
+		w.WriteHeader(http.StatusNoContent)
+		return put(w, control, nil)
+	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	last := max(0, len(body)-1)
+	last := len(body) - 1
 	if written, _ = put(w, control, body[:last]); !written || r.Context().Err() != nil {
 		return false, false
 	}

@@ -113,6 +113,33 @@ func wants(t *testing.T, h http.Handler, target string, n int64) {
 
 func objects(window []byte) int64 { return proftest.Read(window).Sum("alloc_objects/count") }
 
+// A request of OTLP without samples is answered by status 204, and the cursor moves.
+func TestAWindowWithNothingToSend(t *testing.T) {
+	h, clock := newHandler([]Option{Profiler(pprofdelta.WithFormat(pprofdelta.OTLP))}), int64(0)
+	values := map[int64]int64{1: 5, 2: 5, 3: 7}
+	feed(h, func(string) ([]byte, error) {
+		clock++
+		p := proftest.Process{Clock: 100 * clock, Types: []string{"contentions/count"}, Functions: []string{"site"},
+			Places: []proftest.Place{{Address: 0x402000, Functions: []int{0}}},
+			Stacks: []*proftest.Stack{{Places: []int{0}, Values: []int64{values[clock]}}}}
+		return p.Bytes(), nil
+	})
+	server := httptest.NewServer(h)
+	defer server.Close()
+	for window, want := range []int{http.StatusOK, http.StatusNoContent, http.StatusOK} {
+		answer := must(http.Get(server.URL + "/delta_mutex?reader=a"))
+		body := must(io.ReadAll(answer.Body))
+		answer.Body.Close()
+		if answer.StatusCode != want || (len(body) == 0) != (want == http.StatusNoContent) ||
+			(answer.Header.Get("Content-Type") == "") != (want == http.StatusNoContent) {
+			t.Errorf("window %d: status %d, %d bytes, %v", window, answer.StatusCode, len(body), answer.Header)
+		}
+		if got := answer.Header.Get(SequenceHeader) + answer.Header.Get(AttemptHeader); got != fmt.Sprint(window+1, 1)[:1]+"1" {
+			t.Errorf("window %d is the attempt %s", window, got)
+		}
+	}
+}
+
 // numbered checks a window of a response: "sequence attempt objects".
 func numbered(t *testing.T, what string, w *httptest.ResponseRecorder, want string) {
 	t.Helper()

@@ -379,12 +379,56 @@ func TestOptionsArriveAtTheLibrary(t *testing.T) {
 	}
 }
 
+// A writer must not be called for a request of OTLP that has no samples, and the window must be committed. The dialects differ.
+func TestRequestsWithoutSamplesAreEmpty(t *testing.T) {
+	p := newProcess(2, 40)
+	p.Types = []string{"contentions/count", "delay/nanoseconds"}
+	for _, s := range p.Stacks {
+		s.Values = s.Values[:2]
+	}
+	first := p.Bytes()
+	p.Clock += 1e9
+	same := p.Bytes()
+	p.Clock += 1e9
+	p.Stacks[3].Values[0]++
+	grown := p.Bytes()
+	requests := map[string]bool{}
+	for _, format := range []Format{OTLP, OTLPParca, OTLPPlain} {
+		for what, opt := range map[string]Option{"gzip": WithCompression(Gzip), "none": WithCompression(None), "zlib": WithCompressor(zlibWriter)} {
+			written := 0
+			to := writing(func(b []byte) (int, error) { written++; return len(b), nil })
+			opts := []Option{WithFormat(format), opt, WithID(7)}
+			c := newComputer(opts...)
+			if err := c.Delta(first, to); err != nil || written != 1 {
+				t.Errorf("%v, %s: the first window: %v, %d writes", format, what, err, written)
+			}
+			w, _ := windowOf(c, same)
+			if n, err := w.WriteTo(to); n != 0 || err != nil || len(must(w.Bytes())) != 0 || w.Report.OutputLen != 0 {
+				t.Errorf("%v, %s: WriteTo: %d bytes, %v, %d", format, what, n, err, w.Report.OutputLen)
+			}
+			w.Abandon()
+			_, err := Compare(t.Context(), first, same, to, opts...)
+			if again := c.Delta(same, to); again != nil || err != nil || written != 1 {
+				t.Errorf("%v, %s: %v, %v, %d writes", format, what, again, err, written)
+			}
+			w, _ = windowOf(c, grown)
+			if from, n := w.Report.From, w.Report.SamplesOut; from.UnixNano() != p.Clock-1e9 || w.Report.Attempt != 1 || n != 1 {
+				t.Errorf("%v, %s: the next window begins at %v, attempt %d, and has %d samples", format, what, from, w.Report.Attempt, n)
+			}
+		}
+		requests[string(deltaOf(newComputer(WithFormat(format), WithCompression(None), WithID(7)), first))] = true
+	}
+	if len(requests) != 3 {
+		t.Errorf("the three formats of OTLP give %d requests", len(requests))
+	}
+}
+
 // TestNewChecksAllOptions: what New accepts, no later call refuses because of its options.
 func TestNewChecksAllOptions(t *testing.T) {
 	profile := newProcess(2, 4).Bytes()
 	for what, opts := range map[string][]Option{
 		"nil": {nil}, "no compressor": {WithCompressor(nil)}, "high level": {WithLevel(10)}, "low level": {WithLevel(-1)},
-		"compression": {WithCompression(7)}, "on reset": {WithOnReset(9)}, "format": {WithFormat(3)},
+		"compression": {WithCompression(7)}, "on reset": {WithOnReset(9)}, "format": {WithFormat(5)},
 		"a level without compression":   {WithLevel(3), WithCompression(None)},
 		"a level of another compressor": {WithLevel(3), WithCompressor(zlibWriter)},
 		"a resource without OTLP":       {WithResource("a", "b")}, "a resource with a NUL": {WithFormat(OTLP), WithResource("a", "b\x00")},
@@ -408,7 +452,7 @@ func TestNewChecksAllOptions(t *testing.T) {
 }
 
 func TestEnumsHaveNames(t *testing.T) {
-	for want, value := range map[string]fmt.Stringer{"gzip": Gzip, "none": None, "otlp": OTLP, "clamp": ResetClamp,
+	for want, value := range map[string]fmt.Stringer{"gzip": Gzip, "none": None, "otlp": OTLP, "otlp-parca": OTLPParca, "otlp-plain": OTLPPlain, "tables": Tables, "clamp": ResetClamp,
 		"Compression(7)": Compression(7), "Format(-1)": Format(-1), "a window is pending": ErrPending, "Status(99)": Status(99),
 		"newer_state": ReasonNewerState, "no_target": ReasonNoTarget, "Reason(16)": Reason(16), "decrease": RestartAny, "live": RestartLive,
 		"window": LiveWindow, "equal": JoinEqual, "Join(12)": Join(12)} {

@@ -58,7 +58,7 @@ func (h *held) prev(profile []byte) error {
 // write compresses a profile and writes it in one call.
 func (o *options) write(w io.Writer, plain []byte) error {
 	bytes := plain
-	if codec := o.codec(); codec != nil {
+	if codec := o.codec(); codec != nil && len(plain) > 0 {
 		encoded := takeBuffer()
 		defer encoded.give()
 		var err error
@@ -87,9 +87,9 @@ func (o *options) writable(w io.Writer) error {
 	return writable(w)
 }
 
-// writeAll writes bytes in one call.
+// writeAll writes bytes in one call. For a request of OTLP that is empty, there is none.
 func writeAll(w io.Writer, bytes []byte) (int64, error) {
-	if err := writable(w); err != nil {
+	if err := writable(w); err != nil || len(bytes) == 0 {
 		return 0, err
 	}
 	n, err := w.Write(bytes)

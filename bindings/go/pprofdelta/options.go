@@ -26,13 +26,17 @@ type Format int32
 
 // The formats. The values are those of pprofdelta_format.
 const (
-	Pprof  Format = iota // the default
-	OTLP                 // one ExportProfilesServiceRequest of OpenTelemetry (opentelemetry-proto 1.11)
-	Tables               // no bytes, but the columns of [Window.Tables]; the compression has no effect
+	Pprof     Format = iota // the default
+	OTLP                    // one ExportProfilesServiceRequest (opentelemetry-proto 1.11), for Pyroscope and most receivers
+	OTLPParca               // the same, with the period type as it is
+	OTLPPlain               // the same by the conventions of OpenTelemetry alone
+	Tables                  // no bytes, but the columns of [Window.Tables]; the compression has no effect
 )
 
-// String returns "pprof", "otlp" or "tables".
-func (f Format) String() string { return nameOf(f, "Format", "pprof", "otlp", "tables") }
+// String returns "pprof", "otlp", "otlp-parca", "otlp-plain" or "tables".
+func (f Format) String() string {
+	return nameOf(f, "Format", "pprof", "otlp", "otlp-parca", "otlp-plain", "tables")
+}
 
 // nameOf returns the name of a value whose first one is 0.
 func nameOf[E ~int32](value E, kind string, names ...string) string {
@@ -115,7 +119,7 @@ func (o *options) check() error {
 	case o.format < Pprof || o.format > Tables:
 		return usage("WithFormat: %v is not a value of Format", o.format)
 	case len(o.resource) > 0 && o.format == Pprof:
-		return usage("WithResource is for WithFormat(OTLP) and WithFormat(Tables)")
+		return usage("WithResource is for the formats of OTLP and for WithFormat(Tables)")
 	}
 	if strings.Contains(o.targetLabel, "\x00") {
 		return usage("WithTargetLabel: %q has a NUL", o.targetLabel)
@@ -206,10 +210,10 @@ func WithCompressor(open func(w io.Writer) (io.WriteCloser, error)) Option {
 }
 
 // WithFormat sets the format of the delta. The default is [Pprof]. pprofdelta-formats(5) says what is where in a
-// request of [OTLP].
+// request of OTLP. One without samples is empty: nothing is written to a writer, and [Window.Bytes] has no bytes.
 func WithFormat(format Format) Option { return func(o *options) { o.format = format } }
 
-// WithResource adds an attribute to the resource of a request, such as service.name. It is for [OTLP]; in
+// WithResource adds an attribute to the resource of a request, such as service.name. It is for the formats of OTLP; in
 // [Tables], "target" names the series of windows, and others are not used. A later one replaces an earlier one with the
 // same key.
 func WithResource(key, value string) Option {

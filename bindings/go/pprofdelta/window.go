@@ -111,7 +111,8 @@ func (w *Window) Abandon() {
 const noWindow = "the window was not made by Computer.Window"
 
 // Bytes returns the delta in the computer's compression. It may be called at any time, also after
-// Commit. The caller must not change the bytes. In the format [Tables], it fails.
+// Commit. The caller must not change the bytes. In the formats of OTLP, a window without samples has no bytes: there
+// is nothing to send, and the window is committed. In the format [Tables], it fails.
 func (w *Window) Bytes() ([]byte, error) {
 	if w == nil || w.c == nil {
 		return nil, usage(noWindow)
@@ -120,7 +121,7 @@ func (w *Window) Bytes() ([]byte, error) {
 		return nil, usage("WithFormat(Tables) has no bytes: call Window.Tables")
 	}
 	codec := w.c.o.codec()
-	if codec == nil {
+	if codec == nil || len(w.plain.b) == 0 {
 		return w.plain.b, nil
 	}
 	if made := w.encoded.Load(); made != nil {
@@ -137,8 +138,8 @@ func (w *Window) Bytes() ([]byte, error) {
 	return w.encoded.Load().b, nil
 }
 
-// deliver writes the delta in one call and commits the window, which nobody else has seen. If that fails, the window
-// is abandoned.
+// deliver writes the delta in one call, if it has bytes, and commits the window, which nobody else has seen. If that
+// fails, the window is abandoned.
 func (w *Window) deliver(ctx context.Context, to io.Writer) error {
 	defer w.give()
 	defer w.Abandon() // for a writer that panics, too
@@ -164,7 +165,7 @@ func (w *Window) give() {
 }
 
 // WriteTo writes the delta in one call, and does not end the window. It may be called again, for
-// example with another writer after an error.
+// example with another writer after an error. If the delta has no bytes, nothing is written.
 func (w *Window) WriteTo(to io.Writer) (int64, error) {
 	delta, err := w.Bytes()
 	if err != nil {

@@ -214,7 +214,12 @@ class Format(StrEnum):
     """The format of the output."""
 
     PPROF = "pprof"
+    #: for Pyroscope and most receivers
     OTLP = "otlp"
+    #: the same, with the period type as it is
+    OTLP_PARCA = "otlp-parca"
+    #: by the conventions of OpenTelemetry alone
+    OTLP_PLAIN = "otlp-plain"
     TABLES = "tables"
 
 

@@ -16,7 +16,7 @@ from ._answers import Compression, First, Format, OnReset
 from ._errors import UsageError
 
 CompressionLike: TypeAlias = Compression | Literal["gzip", "zstd", "none"]
-FormatLike: TypeAlias = Format | Literal["pprof", "otlp", "tables"]
+FormatLike: TypeAlias = Format | Literal["pprof", "otlp", "otlp-parca", "otlp-plain", "tables"]
 OnResetLike: TypeAlias = OnReset | Literal["auto", "restart", "clamp", "negative", "fail"]
 FirstLike: TypeAlias = First | Literal["full", "zero"]
 
@@ -33,10 +33,11 @@ class SumOptions(TypedDict, total=False):
     level: int
     """The level of the compression, 1 to 9; 0: the default, chosen for speed."""
     format: FormatLike
-    """The format of the output: "pprof" (the default), "otlp", which pprofdelta-formats(5) describes, or, for
-    windows only, "tables" (`Window.table`)."""
+    """The format of the output: "pprof" (the default), "otlp", "otlp-parca" or "otlp-plain", which
+    pprofdelta-formats(5) describes, or, for windows only, "tables" (`Window.table`). A request of OTLP without
+    samples is b"": there is nothing to send, and the window is committed."""
     resource: Mapping[str, str] | None
-    """With format="otlp": the attributes of the resource of the request, such as service.name. With
+    """With a format of OTLP: the attributes of the resource of the request, such as service.name. With
     format="tables": {"target": "host1"} names the target."""
     max_memory: int
     """Bytes that the context may hold, with the inflated input; 0: 8 GiB."""
@@ -159,8 +160,8 @@ def _resource(value: Any, format: object) -> tuple[bytes, ...]:
     if not isinstance(value, Mapping):
         raise _wrong(TypeError, "resource", value, what)
     texts = _texts("resource", value, (text for pair in value.items() for text in pair), what)
-    if value and format not in ("otlp", "tables"):
-        raise UsageError("resource: the option needs format='otlp' or format='tables'")
+    if value and format == "pprof":
+        raise UsageError("resource: the option needs a format of OTLP, such as format='otlp', or format='tables'")
     if "" in value:
         raise _wrong(UsageError, "resource", value, f"{what}; a key is empty")
     return texts

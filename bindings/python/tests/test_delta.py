@@ -147,6 +147,31 @@ def test_otlp(heap: Pair) -> None:
     assert b"shop" in pprofdelta.delta(heap[0], total, format="otlp", compression="none")
 
 
+@pytest.mark.parametrize("format", ["otlp", "otlp-parca", "otlp-plain"])
+@pytest.mark.parametrize("compression", ["gzip", "zstd", "none"])
+def test_a_request_without_samples_is_empty(format: Any, compression: Any) -> None:
+    mutex, options = load("mutex.1.pb.gz"), pprofdelta.SumOptions(format=format, compression=compression)
+    context = pprofdelta.Context(first="zero", **options)
+    with context.window(mutex) as window:
+        assert window.delta == b"" and window.report.output_len == 0 and window.report.samples_in > 0
+    assert pprofdelta.delta(mutex, mutex, **options) == b""
+    later = load("mutex.2.pb.gz")
+    with context.window(later) as window:
+        delta = pprofdelta.check(pprofdelta.delta(mutex, later))
+        assert pprofdelta.check(window.delta).samples == delta.samples and window.report.attempt == 1
+    full = pprofdelta.Context(**options).window(mutex)
+    assert pprofdelta.check(full.delta).samples == full.report.samples_in
+
+
+def test_dialects_of_otlp_differ(heap: Pair) -> None:
+    formats: list[Any] = [*map(str, pprofdelta.Format)]
+    assert formats == ["pprof", "otlp", "otlp-parca", "otlp-plain", "tables"]
+    assert len({pprofdelta.delta(*heap, format=one, compression="none") for one in formats[:4]}) == 4
+    for one in formats[1:4]:
+        resource = {"service.name": "shop"}
+        assert b"shop" in pprofdelta.delta(*heap, format=one, resource=resource, compression="none")
+
+
 def test_counters_and_gauges(heap: Pair) -> None:
     report = pprofdelta.compare(*heap, counters=["inuse_space/bytes"], gauges=iter(["alloc_objects"])).report
     assert {t.type: t.is_counter for t in report.types} == {
@@ -235,7 +260,7 @@ def test_max_memory(heap: Pair) -> None:
         ({"counters": ["a\0b"]}, pprofdelta.UsageError, "counters=.* NUL"),
         ({"gauges": ["\ud800"]}, pprofdelta.UsageError, "gauges=.* surrogates"),
         ({"counters": ["x"]}, pprofdelta.MismatchError, 'no value type is named "x"'),
-        ({"format": "OTLP"}, pprofdelta.UsageError, "format='OTLP': .* 'pprof', 'otlp'"),
+        ({"format": "OTLP"}, pprofdelta.UsageError, "format='OTLP': .* 'pprof', 'otlp', 'otlp-parca', 'otlp-plain', 'tables'"),
         ({"resource": {"a": "b"}}, pprofdelta.UsageError, "resource: .*format='otlp'"),
         ({"format": "otlp", "resource": {"": "b"}}, pprofdelta.UsageError, "resource=.*a key is empty"),
         ({"format": "otlp", "resource": {"a": "b\0"}}, pprofdelta.UsageError, "resource=.* NUL"),

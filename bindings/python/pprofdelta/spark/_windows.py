@@ -240,9 +240,9 @@ def as_batches(rows: Iterable[Row], arrow: pa.Schema, types: tuple[str, ...]) ->
             part.add(tables.get(name))
         restart, delta, report = None, None, None
         if window:
-            restart, delta = window.report.restart.value, window.delta
+            restart, delta = window.report.restart.value, window.delta or None  # None: nothing to send
             report = (*_report_of(window.report), [*map(_type_of, window.report.types)])
-            size += len(delta)
+            size += len(window.delta)
         deltas = () if types else (delta,)
         told = error and _error_of(error)
         kept.append((target, begin, one.time, one.attributes, sequence, note, restart, *deltas, report, told))

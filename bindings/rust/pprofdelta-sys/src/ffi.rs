@@ -61,7 +61,9 @@ pub const PPROFDELTA_PLAIN: pprofdelta_compression = 2;
 pub type pprofdelta_format = c_uint;
 pub const PPROFDELTA_PPROF: pprofdelta_format = 0;
 pub const PPROFDELTA_OTLP: pprofdelta_format = 1;
-pub const PPROFDELTA_TABLES: pprofdelta_format = 2;
+pub const PPROFDELTA_OTLP_PARCA: pprofdelta_format = 2;
+pub const PPROFDELTA_OTLP_PLAIN: pprofdelta_format = 3;
+pub const PPROFDELTA_TABLES: pprofdelta_format = 4;
 
 pub const PPROFDELTA_NO_STAMP: c_uint = 1;
 pub const PPROFDELTA_NO_MAPPINGS: c_uint = 1024;

@@ -265,8 +265,12 @@ pub enum Format {
     /// `PPROFDELTA_PPROF`.
     #[default]
     Pprof = 0,
-    /// `PPROFDELTA_OTLP`.
+    /// For Pyroscope and most receivers
     Otlp = 1,
+    /// The same, with the period type as it is
+    OtlpParca = 2,
+    /// By the conventions of OpenTelemetry alone
+    OtlpPlain = 3,
 }
 
 /// The sums of one type over all samples.

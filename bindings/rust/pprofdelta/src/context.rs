@@ -221,7 +221,8 @@ impl ContextBuilder {
         compression: Compression,
         /// 1 to 9; 0 is the default, which is chosen for speed.
         level: i32,
-        /// The format of the deltas.
+        /// The format of the deltas. In those of OTLP, nothing is written for a window without samples: there is nothing
+        /// to send, and the window is committed.
         format: Format,
         /// The most bytes that the context may hold, with the inflated input. 0: 8 GiB.
         max_memory: u64,
@@ -241,7 +242,7 @@ impl ContextBuilder {
         self
     }
 
-    /// An attribute of the resource, with [`Format::Otlp`]. A later one replaces an earlier one with the same key.
+    /// An attribute of the resource, with a format of OTLP. A later one replaces an earlier one with the same key.
     pub fn resource(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.resource.push(key);
         self.resource.push(value);

@@ -59,14 +59,15 @@ impl ProfilerBuilder {
         compression: Compression,
         /// 1 to 9; 0 is the fastest, and the default.
         level: i32,
-        /// The format of the profiles. In OTLP, each window has all that is in use.
+        /// The format of the profiles. In those of OTLP, each window has all that is in use, and one without samples is
+        /// not delivered: there is nothing to send.
         format: Format,
         /// The most bytes that the tracker may map: 256 MiB unless it is set. What does not fit is dropped, and counted in the
         /// [`Stats`].
         max_memory: u64,
     }
 
-    /// An attribute of the resource, with [`Format::Otlp`].
+    /// An attribute of the resource, with a format of OTLP.
     pub fn resource(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.resource.push(key);
         self.resource.push(value);
@@ -121,12 +122,12 @@ impl ProfilerBuilder {
         let (deliver, on_error) = (self.deliver, self.on_error);
         let inuse = if self.snapshots { sys::PPROFDELTA_HEAP_SNAPSHOT } else { sys::PPROFDELTA_HEAP_BY_FORMAT };
         let ending = match (self.format, self.compression) {
-            (Format::Otlp, Compression::Gzip) => ".otlp.gz",
-            (Format::Otlp, Compression::Zstd) => ".otlp.zst",
-            (Format::Otlp, Compression::Plain) => ".otlp",
-            (_, Compression::Gzip) => ".pb.gz",
-            (_, Compression::Zstd) => ".pb.zst",
-            (_, Compression::Plain) => ".pb",
+            (Format::Pprof, Compression::Gzip) => ".pb.gz",
+            (Format::Pprof, Compression::Zstd) => ".pb.zst",
+            (Format::Pprof, Compression::Plain) => ".pb",
+            (_, Compression::Gzip) => ".otlp.gz",
+            (_, Compression::Zstd) => ".otlp.zst",
+            (_, Compression::Plain) => ".otlp",
         };
         let shared = Arc::new(Shared {
             tracker,
@@ -297,7 +298,7 @@ impl Shared {
         self.describe().changed == 0 && !self.has_failed.load(Relaxed)
     }
 
-    /// Ends a window, and commits it if it was delivered.
+    /// Ends a window, and commits it if it was delivered. A request of OTLP without samples is no bytes, and not delivered.
     fn deliver(&self, deliver: &mut dyn FnMut(&Batch<'_>) -> io::Result<()>) -> Result<()> {
         let mut window = sized!(sys::pprofdelta_heap_window);
         // SAFETY: the tracker is valid as long as this struct; so below.
@@ -309,8 +310,10 @@ impl Shared {
         let write = |sink, err| unsafe { sys::pprofdelta_heap_write(self.tracker, self.inuse, sink, err) };
         // SAFETY: `write` calls the sink that it is given, as long as the buffer is there.
         heap::paused(|| heap::exporting(|| unsafe { with_sink(&mut bytes, write) }))?;
-        deliver(&Batch { bytes: &bytes, window: &window, ending: self.ending })
-            .map_err(|source| Error::of(Status::Sink, Stage::Write, "a window was not delivered".into(), Some(source)))?;
+        if !bytes.is_empty() {
+            deliver(&Batch { bytes: &bytes, window: &window, ending: self.ending })
+                .map_err(|source| Error::of(Status::Sink, Stage::Write, "a window was not delivered".into(), Some(source)))?;
+        }
         // SAFETY: see above.
         let status = heap::exporting(|| unsafe { sys::pprofdelta_heap_commit(begun.0) });
         if status != sys::PPROFDELTA_OK {

@@ -1,7 +1,7 @@
 //! The door of parsed profiles, with the profiles of the repository. `PPROFDELTA_COMMAND` names a command whose deltas
 //! and states are compared.
 
-use pprofdelta::{Compression, Context, Error, Profiler, ProfilerBuilder, Reason, Restart, Stage, Status};
+use pprofdelta::{Compression, Context, Error, Format, Profiler, ProfilerBuilder, Reason, Restart, Stage, Status};
 use std::io::{self, Read, Write};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -176,4 +176,34 @@ fn profiler_needs_the_allocator() {
     assert_eq!(error.status(), Status::Usage);
     assert!(error.to_string().contains("#[global_allocator]"), "{error}");
     assert!(Profiler::builder().rate(0).start().unwrap_err().to_string().contains("must not be 0"));
+}
+
+#[test]
+fn request_without_samples_is_empty() {
+    let mutex = profile("mutex.1.pb.gz");
+    let mut requests = std::collections::HashSet::new();
+    for format in [Format::Otlp, Format::OtlpParca, Format::OtlpPlain] {
+        let mut context = Context::builder().format(format).id(7).compression(Compression::Plain).build().unwrap();
+        let mut first = Vec::new();
+        context.delta(&mutex, &mut first).unwrap();
+        assert!(requests.insert(first), "two formats give one request");
+        for _ in 0..2 {
+            let mut out = CountsCalls(0);
+            let report = context.delta(&mutex, &mut out).unwrap();
+            assert_eq!((out.0, report.output_len, report.attempt), (0, 0, 1));
+        }
+    }
+}
+
+struct CountsCalls(usize);
+
+impl Write for CountsCalls {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += 1;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

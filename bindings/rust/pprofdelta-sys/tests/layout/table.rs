@@ -301,6 +301,8 @@ pub fn assertions() -> Vec<String> {
         constant!(PPROFDELTA_PLAIN),
         constant!(PPROFDELTA_PPROF),
         constant!(PPROFDELTA_OTLP),
+        constant!(PPROFDELTA_OTLP_PARCA),
+        constant!(PPROFDELTA_OTLP_PLAIN),
         constant!(PPROFDELTA_TABLES),
         constant!(PPROFDELTA_NO_STAMP),
         constant!(PPROFDELTA_NO_MAPPINGS),
