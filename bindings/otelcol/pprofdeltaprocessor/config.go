@@ -20,6 +20,8 @@ type Config struct {
 	// Deltas names resources whose profiles are deltas already. A resource is meant that has all
 	// attributes of one of these, with these values; "*" is any value.
 	Deltas []map[string]string `mapstructure:"deltas"`
+	// Format is the dialect of the deltas: "otlp", "otlp-parca" or "otlp-plain".
+	Format string `mapstructure:"format"`
 	// First is the first window of a target: "full" (everything since its process began) or "zero".
 	First string `mapstructure:"first"`
 	// Storage is the extension that keeps what the processor remembers over a restart of the Collector.
@@ -41,7 +43,7 @@ const (
 )
 
 func createDefaultConfig() component.Config {
-	return &Config{First: firstFull, MaxTargets: 10000, IdleTimeout: 24 * time.Hour, MaxMemory: 1024}
+	return &Config{Format: pprofdelta.OTLP.String(), First: firstFull, MaxTargets: 10000, IdleTimeout: 24 * time.Hour, MaxMemory: 1024}
 }
 
 // Validate returns all that is wrong.
@@ -58,6 +60,7 @@ func (c *Config) Validate() error {
 	for at, attributes := range c.Deltas {
 		fail(len(attributes) == 0, "deltas[%d]: it has no attribute, so it would be every resource", at)
 	}
+	fail(c.format() == pprofdelta.Pprof, "format: %q is none of %q", c.Format, formats)
 	fail(c.First != firstFull && c.First != firstZero, "first: %q is neither %q nor %q", c.First, firstFull, firstZero)
 	fail(c.MaxTargets < 1 || c.MaxTargets > mostTargets, "max_targets: %d is not from 1 to %d", c.MaxTargets, mostTargets)
 	fail(c.IdleTimeout <= 0, "idle_timeout: %v is not longer than 0", c.IdleTimeout)
@@ -80,11 +83,24 @@ func (c *Config) counter(kind, unit string) string {
 	return kind + "/" + unit
 }
 
-// options are those of a target whose profiles have this type.
-func (c *Config) options(pool *pprofdelta.Pool, counter string, isZero bool) []pprofdelta.Option {
+var formats = []pprofdelta.Format{pprofdelta.OTLP, pprofdelta.OTLPParca, pprofdelta.OTLPPlain}
+
+// format returns what the setting names, or Pprof if it names nothing.
+func (c *Config) format() pprofdelta.Format {
+	if at := slices.IndexFunc(formats, func(one pprofdelta.Format) bool { return one.String() == c.Format }); at >= 0 {
+		return formats[at]
+	}
+	return pprofdelta.Pprof
+}
+
+// options are those of a target whose profiles have this type, and this name if it is not "".
+func (c *Config) options(pool *pprofdelta.Pool, counter, name string, isZero bool) []pprofdelta.Option {
 	options := []pprofdelta.Option{
-		pprofdelta.WithPool(pool), pprofdelta.WithCounters(counter), pprofdelta.WithFormat(pprofdelta.OTLP),
+		pprofdelta.WithPool(pool), pprofdelta.WithCounters(counter), pprofdelta.WithFormat(c.format()),
 		pprofdelta.WithCompression(pprofdelta.None),
+	}
+	if name != "" {
+		options = append(options, pprofdelta.WithResource(nameAttribute, name))
 	}
 	if isZero || c.First == firstZero {
 		options = append(options, pprofdelta.WithFirstZero())

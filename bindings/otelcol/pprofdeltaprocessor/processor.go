@@ -46,15 +46,16 @@ type entry struct {
 	resource pprofile.ResourceProfiles
 	scope    pprofile.ScopeProfiles
 	profile  pprofile.Profile
-	isLost   bool // refused
+	isLost   bool // refused, or there is nothing in it
 
 	// Of a cumulative profile.
 	counter string // its type; "" otherwise
+	name    string // what it is a profile of, where the type does not tell: see nameOf
 	key     key
 	target  *target // held
 	window  *pprofdelta.Window
-	delta   pprofile.Profiles
-	len     int // as OTLP
+	delta   pprofile.Profiles // not there if the window has no samples
+	len     int               // as OTLP
 }
 
 // The most windows that are computed at once. The memory is divided among them.
@@ -143,7 +144,9 @@ func (p *deltas) read(ctx context.Context, in pprofile.Profiles) []*entry {
 					p.telemetry.passed.Add(ctx, 1)
 				} else {
 					p.warn(attributes)
-					e.key = sha256.Sum256(fmt.Appendf(within[:len(within):len(within)], "%q%q", kind, unit))
+					e.name = nameOf(in.Dictionary(), e, kind)
+					e.isLost = e.name == nothing
+					e.key = sha256.Sum256(fmt.Appendf(within[:len(within):len(within)], "%q%q%q", kind, unit, e.name))
 				}
 				entries = append(entries, e)
 			}
@@ -197,7 +200,7 @@ func text(in pprofile.Profiles, i int32) string {
 func isStamped(in pprofile.Profiles, profile pprofile.Profile) bool {
 	all := in.Dictionary().AttributeTable()
 	for _, i := range profile.AttributeIndices().All() {
-		if i < 0 || int(i) >= all.Len() || text(in, all.At(int(i)).KeyStrindex()) != "pprof.profile.comment" {
+		if i < 0 || int(i) >= all.Len() || !isComment(text(in, all.At(int(i)).KeyStrindex())) {
 			continue
 		}
 		value := all.At(int(i)).Value()
@@ -215,6 +218,12 @@ func isStamped(in pprofile.Profiles, profile pprofile.Profile) bool {
 	return false
 }
 
+// isComment returns whether an attribute has comments. Versions of pprofreceiver number them: "pprof.profile.comment.0".
+func isComment(key string) bool {
+	number, is := strings.CutPrefix(key, "pprof.profile.comment")
+	return is && strings.Trim(number, ".0123456789") == ""
+}
+
 func isStamp(comment string) bool { return strings.HasPrefix(comment, "pprofdelta: delta ") }
 
 // rounds returns what is sent in one request each. There is more than one round if a request has several
@@ -223,7 +232,7 @@ func isStamp(comment string) bool { return strings.HasPrefix(comment, "pprofdelt
 func (p *deltas) rounds(ctx context.Context, entries []*entry) [][]*entry {
 	of := map[key][]*entry{}
 	for _, e := range entries {
-		if e.counter != "" {
+		if e.counter != "" && !e.isLost {
 			of[e.key] = append(of[e.key], e)
 		}
 	}
@@ -271,16 +280,18 @@ func (p *deltas) consume(ctx context.Context, dictionary pprofile.ProfilesDictio
 	out := p.request(ctx, dictionary, entries)
 	windows := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.window == nil || e.isLost })
 	p.telemetry.duration.Record(ctx, time.Since(began).Seconds())
-	if out.ResourceProfiles().Len() == 0 {
+	if out.ResourceProfiles().Len() > 0 {
+		// Saved before the delta is sent: a process that dies meanwhile knows of the attempt.
+		if err := p.targets.store(ctx, windows); err != nil {
+			return fmt.Errorf("storage: nothing was sent: %w", err)
+		}
+		if err := p.next.ConsumeProfiles(ctx, out); err != nil {
+			p.telemetry.windows.Add(ctx, int64(len(windows)), by("outcome", "failed"))
+			return err
+		}
+	}
+	if len(windows) == 0 {
 		return nil
-	}
-	// Saved before the delta is sent: a process that dies meanwhile knows of the attempt.
-	if err := p.targets.store(ctx, windows); err != nil {
-		return fmt.Errorf("storage: nothing was sent: %w", err)
-	}
-	if err := p.next.ConsumeProfiles(ctx, out); err != nil {
-		p.telemetry.windows.Add(ctx, int64(len(windows)), by("outcome", "failed"))
-		return err
 	}
 	return p.commit(context.WithoutCancel(ctx), windows)
 }
@@ -344,7 +355,7 @@ func (p *deltas) window(ctx context.Context, dictionary pprofile.ProfilesDiction
 		return err
 	}
 	if err := e.target.ready(ctx, p.log, func(isZero bool) []pprofdelta.Option {
-		return p.config.options(p.pool, e.counter, isZero)
+		return p.config.options(p.pool, e.counter, e.name, isZero)
 	}); err != nil {
 		return err
 	}
@@ -354,7 +365,7 @@ func (p *deltas) window(ctx context.Context, dictionary pprofile.ProfilesDiction
 		return err
 	}
 	delta, err := e.window.Bytes()
-	if err != nil {
+	if err != nil || len(delta) == 0 {
 		return err
 	}
 	e.delta, err = (&pprofile.ProtoUnmarshaler{}).UnmarshalProfiles(delta)
@@ -395,7 +406,7 @@ func (p *deltas) request(ctx context.Context, dictionary pprofile.ProfilesDictio
 	var resource pprofile.ResourceProfiles
 	var scope pprofile.ScopeProfiles
 	for _, e := range entries {
-		if e.isLost {
+		if e.isLost || e.isEmpty() {
 			continue
 		}
 		profile, from := pprofile.NewProfile(), passing
@@ -414,16 +425,34 @@ func (p *deltas) request(ctx context.Context, dictionary pprofile.ProfilesDictio
 			e.resource.Resource().CopyTo(resource.Resource())
 			resource.SetSchemaUrl(e.resource.SchemaUrl())
 		}
-		if last.scope != e.scope {
+		if last.scope != e.scope || (last.window == nil) != (e.window == nil) {
 			scope = resource.ScopeProfiles().AppendEmpty()
 			e.scope.Scope().CopyTo(scope.Scope())
 			scope.SetSchemaUrl(e.scope.SchemaUrl())
+			e.describe(scope.Scope())
 		}
 		last = *e
 		profile.MoveTo(scope.Profiles().AppendEmpty())
 	}
 	return out
 }
+
+// isEmpty returns whether a window has no samples: there is nothing to send.
+func (e *entry) isEmpty() bool { return e.window != nil && e.window.Report.OutputLen == 0 }
+
+// describe adds what pprofdelta needs to read deltas again, such as that their time is their end. The deltas of one
+// scope have the same.
+func (e *entry) describe(scope pcommon.InstrumentationScope) {
+	if e.window == nil {
+		return
+	}
+	from := e.delta.ResourceProfiles().At(0).ScopeProfiles().At(0).Scope().Attributes()
+	if value, has := from.Get(ownAttribute); has {
+		value.CopyTo(scope.Attributes().PutEmpty(ownAttribute))
+	}
+}
+
+const ownAttribute = "pprofdelta"
 
 // commit is called when the windows have arrived. What fails now is no error of the request.
 func (p *deltas) commit(ctx context.Context, windows []*entry) error {
@@ -437,7 +466,9 @@ func (p *deltas) commit(ctx context.Context, windows []*entry) error {
 			p.telemetry.restarts.Add(ctx, 1)
 		}
 	}
-	p.telemetry.windows.Add(ctx, int64(len(windows)), by("outcome", "sent"))
+	empty := len(slices.DeleteFunc(slices.Clone(windows), func(e *entry) bool { return !e.isEmpty() }))
+	p.telemetry.windows.Add(ctx, int64(empty), by("outcome", "empty"))
+	p.telemetry.windows.Add(ctx, int64(len(windows)-empty), by("outcome", "sent"))
 	if err := p.targets.store(ctx, windows); err != nil {
 		p.log.Error("storage: the windows were sent, but this was not saved; if the Collector ends now, "+
 			"they are sent again with the next ones", zap.Error(err))
