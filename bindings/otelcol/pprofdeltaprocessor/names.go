@@ -11,8 +11,9 @@ import (
 // mutexes, a lock is given back there, and in the other one a goroutine waits. A process never forgets a stack, so a
 // profile that has one of the former has it in every later scrape, too.
 //
-// The other two, heap and allocs, differ in the default sample type, which newer receivers have in the scope, and so in
-// the key. Without it, they are the same counters of the same process: one series, in which nothing counts twice.
+// The other two, heap and allocs, differ in the default sample type: only allocs names one. Newer receivers have it in
+// the scope, and so it is in the key. Without it, they are the same counters of the same process: one series, in which
+// nothing counts twice.
 
 // nameAttribute is the attribute of a resource that names its profiles. What somebody has named is not guessed.
 const nameAttribute = "profile.name"
@@ -36,7 +37,7 @@ func nameOf(d pprofile.ProfilesDictionary, e *entry, kind string) string {
 		return nothing
 	}
 	for _, sample := range e.profile.Samples().All() {
-		if isUnlock(leaf(d, sample)) {
+		if endsInUnlock(d, sample) {
 			return mutex
 		}
 	}
@@ -44,26 +45,29 @@ func nameOf(d pprofile.ProfilesDictionary, e *entry, kind string) string {
 }
 
 // isUnlock returns whether the stacks of mutexes end in this function: sync.(*Mutex).Unlock, sync.(*RWMutex).RUnlock,
-// runtime.unlock, and the place of locks of the runtime whose stack is not known.
+// runtime.unlock and their like, and the place of locks of the runtime whose stack is not known. No goroutine waits in
+// one of these, as it may in a function of the program that is called Unlock.
 func isUnlock(name string) bool {
-	return strings.HasSuffix(name, "nlock") || name == "runtime._LostContendedRuntimeLock"
+	name = strings.TrimPrefix(name, "internal/")
+	return (strings.HasPrefix(name, "sync.") || strings.HasPrefix(name, "runtime.")) && !strings.Contains(name, "/") &&
+		(strings.HasSuffix(name, "nlock") || name == "runtime._LostContendedRuntimeLock")
 }
 
-// leaf returns the name of the function that the stack of a sample ends in, or "" if that is not known.
-func leaf(d pprofile.ProfilesDictionary, sample pprofile.Sample) string {
+// endsInUnlock returns whether a lock is given back where the stack of a sample ends. All lines count that the compiler
+// has made one place of, because pprofreceiver sorts them by their numbers.
+func endsInUnlock(d pprofile.ProfilesDictionary, sample pprofile.Sample) bool {
 	stack := at(d.StackTable(), sample.StackIndex(), pprofile.NewStack)
 	if stack.LocationIndices().Len() == 0 {
-		return ""
+		return false
 	}
 	location := at(d.LocationTable(), stack.LocationIndices().At(0), pprofile.NewLocation)
-	if location.Lines().Len() == 0 {
-		return ""
+	for _, line := range location.Lines().All() {
+		name := at(d.FunctionTable(), line.FunctionIndex(), pprofile.NewFunction).NameStrindex()
+		if isUnlock(at(d.StringTable(), name, func() string { return "" })) {
+			return true
+		}
 	}
-	name := at(d.FunctionTable(), location.Lines().At(0).FunctionIndex(), pprofile.NewFunction).NameStrindex()
-	if name < 0 || int(name) >= d.StringTable().Len() {
-		return ""
-	}
-	return d.StringTable().At(int(name))
+	return false
 }
 
 // at returns the entry of a table, or an empty one if the table has none with this index.
