@@ -46,8 +46,10 @@ func TestSameBytesAsTheCommand(t *testing.T) {
 			}
 		}
 		compare("Compare", run(files[0], files[1]))
-		compare("OTLP", run("--format=otlp", "--resource=service.name=shop", "--resource=a=", files[0], files[1]),
-			pprofdelta.WithFormat(pprofdelta.OTLP), pprofdelta.WithResource("service.name", "shop"), pprofdelta.WithResource("a", ""))
+		for _, format := range []pprofdelta.Format{pprofdelta.OTLP, pprofdelta.OTLPParca, pprofdelta.OTLPPlain} {
+			compare(format.String(), run("--format="+format.String(), "--resource=service.name=shop", "--resource=a=", files[0], files[1]),
+				pprofdelta.WithFormat(format), pprofdelta.WithResource("service.name", "shop"), pprofdelta.WithResource("a", ""))
+		}
 
 		state, mine := filepath.Join(t.TempDir(), "state"), filepath.Join(t.TempDir(), "mine")
 		first := run("--state", state, files[0])

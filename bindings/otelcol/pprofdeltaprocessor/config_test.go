@@ -24,13 +24,14 @@ func TestConfig(t *testing.T) {
 	config, err := read(map[string]any{
 		"counters": []any{"mine", "other/apples"}, "gauges": []any{"delay"}, "first": "zero", "storage": "file_storage/x",
 		"deltas":      []any{map[string]any{"telemetry.sdk.name": "pyroscope"}},
+		"format":      "otlp-plain",
 		"max_targets": 5, "idle_timeout": "90m", "max_memory": 2048,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "config", []any{config.Counters, config.Deltas, config.Storage, config.IdleTimeout, config.MaxMemory},
-		[]any{[]string{"mine", "other/apples"}, []map[string]string{{"telemetry.sdk.name": "pyroscope"}}, "file_storage/x", 90 * time.Minute, 2048})
+	equal(t, "config", []any{config.Counters, config.Deltas, config.Storage, config.format(), config.IdleTimeout, config.MaxMemory},
+		[]any{[]string{"mine", "other/apples"}, []map[string]string{{"telemetry.sdk.name": "pyroscope"}}, "file_storage/x", "otlp-plain", 90 * time.Minute, 2048})
 	for _, bad := range []struct {
 		setting string
 		value   any
@@ -40,6 +41,9 @@ func TestConfig(t *testing.T) {
 		{"counters", []any{""}, `""`},
 		{"gauges", []any{"/x"}, `"/x"`},
 		{"deltas", []any{map[string]any{}}, "deltas[0]"},
+		{"format", "pprof", `format: "pprof" is none of ["otlp" "otlp-parca" "otlp-plain"]`},
+		{"format", "tables", `format: "tables"`},
+		{"format", "", `format: ""`},
 		{"first", "some", `first: "some" is neither "full" nor "zero"`},
 		{"max_targets", 0, "max_targets: 0 is not from 1"},
 		{"idle_timeout", "0s", "idle_timeout: 0s is not longer"},

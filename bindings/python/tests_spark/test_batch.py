@@ -13,7 +13,7 @@ from pyspark.sql import functions as f
 import pprofdelta
 from conftest import VALID
 from oracle import parse
-from pprofdelta.spark import deltas
+from pprofdelta.spark import deltas, samples
 from profile_message import Profile
 from timelines import (
     SCHEMA,
@@ -39,6 +39,15 @@ def test_the_rows_are_those_of_a_plain_loop(spark: SparkSession, folder: Path, w
     assert sum(row[4] == "duplicate" for row in got) == 1
     assert [row[8]["status"] for row in got if row[8]] == ["wire"]
     assert {row[5] for row in got} == {None, "none", "mass"}
+
+
+def test_a_request_without_samples_is_null(spark: SparkSession) -> None:
+    line = [(time, profile({"f": value}, time)) for time, value in enumerate([5, 5, 7], start=1)]
+    got = deltas(frame(spark, {"a": line}), format="otlp")
+    rows = sorted(got.collect(), key=lambda row: row.to)
+    assert [row.delta is None for row in rows] == [False, True, False]
+    assert [row.report.samples_out for row in rows] == [1, 0, 1] and not any(row.error for row in rows)
+    assert sum(row.alloc_space for row in samples(got, types=["alloc_space"]).collect()) == 7
 
 
 def test_what_only_a_whole_time_line_knows(spark: SparkSession) -> None:
