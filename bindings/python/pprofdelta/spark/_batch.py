@@ -66,7 +66,8 @@ def deltas(
     note       "duplicate": the row is there more than once, and this one has no delta;
                "equal_time": another profile of the target has the same time, so the order is arbitrary
     restart    why the window counts as a restart, or "none"; null: no delta
-    delta      the delta; null: no delta, or a request of OTLP without samples. With rows=True, samples, stacks, locations and functions are here
+    delta      the delta; null: no delta, or a request of OTLP without samples, which is not sent. With rows=True,
+               samples, stacks, locations and functions are here
     report     the other members of `pprofdelta.Report`
     error      null, or why there is no delta: status, stage, field, element, offset, text
 
