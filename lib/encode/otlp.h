@@ -92,6 +92,10 @@ uint32_t pd_otlp_literal(pd_otlp *o, const char *text);
 /* The name of the profile in UTF-8 or as in the model; valid until the next string is added to that. */
 pd_bytes pd_otlp_name(const pd_model *model, pd_bytes resource);
 
+/* Is this a function of Go that gives a lock back, where stacks of mutexes end? No goroutine waits in one, as it may
+ * in a function of the program that is called Unlock. */
+bool pd_otlp_is_unlock(pd_bytes function);
+
 /* ---- otlp_attributes.c -------------------------------------------------------------------------- */
 
 /* Appends the content of an AnyValue. */

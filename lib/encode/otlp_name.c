@@ -20,17 +20,23 @@ static pd_bytes given_name(pd_bytes resource)
     return name;
 }
 
-/* Go's profiles of mutexes and of blocked goroutines have the same types. In the first, every stack ends where a
- * lock is given back; in the second, none does. */
+bool pd_otlp_is_unlock(pd_bytes name)
+{
+    if (pd_bytes_begin(name, "internal/"))
+        name = pd_bytes_behind(name, strlen("internal/"));
+    if (!pd_bytes_begin(name, "sync.") && !pd_bytes_begin(name, "runtime."))
+        return false;
+    return pd_bytes_are(pd_bytes_behind(name, name.len - strlen("nlock")), "nlock") ||
+           pd_bytes_are(name, "runtime._LostContendedRuntimeLock");
+}
+
+/* Go's profiles of mutexes and of blocked goroutines have the same types. In the first, every stack ends where Go
+ * gives a lock back; in the second, none does. */
 static const char *contention_name(const pd_model *m)
 {
-    static const char unlock[] = "nlock";
-    for (size_t i = 0; i < m->function_keys.len; i++) {
-        pd_bytes name = pd_model_text_of(m, m->functions[i].name);
-        if (name.len >= sizeof unlock - 1 &&
-            !memcmp(name.ptr + name.len - (sizeof unlock - 1), unlock, sizeof unlock - 1))
+    for (size_t i = 0; i < m->function_keys.len; i++)
+        if (pd_otlp_is_unlock(pd_model_text_of(m, m->functions[i].name)))
             return "mutex";
-    }
     return "block";
 }
 
@@ -38,9 +44,10 @@ pd_bytes pd_otlp_name(const pd_model *m, pd_bytes resource)
 {
     static const struct {
         const char *type, *name;
-    } known[] = {{"alloc_space", "memory"},   {"alloc_objects", "memory"}, {"inuse_space", "memory"},
-                 {"inuse_objects", "memory"}, {"contentions", NULL},       {"delay", NULL},
-                 {"cpu", "process_cpu"},      {"goroutines", "goroutine"}};
+    } known[] = {{"alloc_space", "memory"}, {"alloc_objects", "memory"},
+                 {"inuse_space", "memory"}, {"inuse_objects", "memory"},
+                 {"contentions", NULL},     {"delay", NULL},
+                 {"cpu", "process_cpu"},    {"goroutines", "goroutine"}};
     pd_bytes name = given_name(resource);
     for (size_t i = 0; i < m->types_len && !name.len; i++)
         for (size_t k = 0; k < sizeof known / sizeof *known && !name.len; k++)

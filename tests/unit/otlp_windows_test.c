@@ -235,6 +235,27 @@ TEST(build_ids_are_named_by_their_form)
     }
 }
 
+TEST(mutexes_end_in_functions_of_go)
+{
+    static const struct {
+        const char *name;
+        bool is_unlock;
+    } rows[] = {{"sync.(*Mutex).Unlock", true},
+                {"sync.(*RWMutex).RUnlock", true},
+                {"internal/sync.(*Mutex).Unlock", true},
+                {"runtime.unlock", true},
+                {"runtime._LostContendedRuntimeLock", true},
+                {"sync.(*Mutex).Lock", false},
+                {"main.(*Remote).Unlock", false}, /* a goroutine may wait there */
+                {"example.com/sync.(*Mutex).Unlock", false},
+                {"nlock", false},
+                {"sync.", false},
+                {"", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK_MSG(pd_otlp_is_unlock(pd_bytes_of(rows[i].name)) == rows[i].is_unlock, "%s",
+                  rows[i].name);
+}
+
 TEST(bytes_that_are_not_utf8_are_replaced_one_by_one)
 {
     static const struct {
