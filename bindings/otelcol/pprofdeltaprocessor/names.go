@@ -21,7 +21,7 @@ const nameAttribute = "profile.name"
 const (
 	mutex   = "mutex"
 	block   = "block"
-	nothing = "-" // no sample: it may be of either, and there is nothing to subtract
+	nothing = "\x00" // no sample: it may be of either, and there is nothing to subtract. Nobody gives this name
 )
 
 // nameOf returns the name of a cumulative profile: the one that was given, one of the above if the type has several, or
