@@ -80,11 +80,12 @@ typedef struct pd_life {
     pd_stage stage;
     bool is_in_sink;    /* a sink is being called */
     bool is_handed_out; /* a sink was called with this window */
-    bool is_empty;      /* ... or was not, since there was nothing to give it: a request without samples */
-    uint64_t ticket;    /* of this window: changes when it ends, and at each abandon */
-    pd_stretch window;  /* the window under way, once it was numbered */
-    pd_series series;   /* without the window under way */
-} pd_life;              /* zero it to begin */
+    bool
+        is_empty; /* ... or was not, since there was nothing to give it: a request without samples */
+    uint64_t ticket;   /* of this window: changes when it ends, and at each abandon */
+    pd_stretch window; /* the window under way, once it was numbered */
+    pd_series series;  /* without the window under way */
+} pd_life;             /* zero it to begin */
 
 /* Begins a window. E_USAGE if one is under way, or while a sink is called. If the door then fails, it
  * calls pd_life_abandon. */

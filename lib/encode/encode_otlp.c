@@ -257,8 +257,7 @@ static void put_period(pd_otlp *o, const pd_model_header *h)
     if (is_named || h->has_period_type)
         put_value_type(o, &o->common, PD_OTLP_PROFILE_PERIOD_TYPE, type,
                        h->has_period_type ? h->period_unit : o->model->types[0].unit);
-    pd_write_varint(&o->writer, &o->common, PD_OTLP_PROFILE_PERIOD,
-                    (uint64_t)written_period(o, h));
+    pd_write_varint(&o->writer, &o->common, PD_OTLP_PROFILE_PERIOD, (uint64_t)written_period(o, h));
 }
 
 /* The attribute of all comments: an array, in their order. */

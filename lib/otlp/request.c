@@ -236,8 +236,7 @@ static uint32_t column_of(pd_request *r, const pd_request_type *type, uint64_t s
             return (uint32_t)i;
     if (r->types_len == PPROFDELTA_MAX_TYPES) {
         r->parse.element = PPROFDELTA_MAX_TYPES;
-        PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_LIMIT, "profiles",
-                      pd_parse_offset(&r->parse, at),
+        PD_PARSE_FAIL(&r->parse, PPROFDELTA_E_LIMIT, "profiles", pd_parse_offset(&r->parse, at),
                       "more than %d value types in one request", PPROFDELTA_MAX_TYPES);
         return 0;
     }

@@ -148,7 +148,8 @@ static pprofdelta_status write_once(trial *t, pprofdelta_heap_inuse inuse, live_
         require(t->memory.refused > refused || t->options.max_export < UINT64_C(1) << 20);
     else if (t->has_batch)
         require(status == (mail->refuses ? PPROFDELTA_E_SINK : PPROFDELTA_OK));
-    bool is_empty = !status && !mail->calls && t->heap->writer.door.encoder.format == PPROFDELTA_OTLP;
+    bool is_empty =
+        !status && !mail->calls && t->heap->writer.door.encoder.format == PPROFDELTA_OTLP;
     require(is_empty || mail->calls == (status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK));
     return status;
 }

@@ -101,8 +101,7 @@ static otlp_lines types_of(otlp *s, const Pd__Otlp__ScopeProfiles *scope)
     otlp_lines out = {.arena = s->a};
     const Pd__Otlp__AnyValue *all = member(s, "types");
     for (size_t i = 0; all && i + 1 < all->array_value->n_values; i += 2)
-        otlp_lines_add(&out, arena_format(s->a, "%s %s",
-                                          text_value(s, all->array_value->values[i]),
+        otlp_lines_add(&out, arena_format(s->a, "%s %s", text_value(s, all->array_value->values[i]),
                                           text_value(s, all->array_value->values[i + 1])));
     for (size_t i = 0; !all && i < scope->n_profiles; i++) {
         const Pd__Otlp__ValueType *type = scope->profiles[i]->sample_type;
