@@ -227,7 +227,7 @@ static void give_to_area(const dividing *d, uint64_t bytes, uint64_t mapped)
 }
 
 /* mapped: the size of the memory of which so many bytes are resident. That of a slot comes from its ranges. */
-static void give(const dividing *d, owner o, uint64_t bytes, uint64_t mapped)
+static void give_owner(const dividing *d, owner o, uint64_t bytes, uint64_t mapped)
 {
     if (o.part == PART_ANONYMOUS)
         a.by_slot[o.slot] += (int64_t)bytes;
@@ -245,7 +245,7 @@ static void give(const dividing *d, owner o, uint64_t bytes, uint64_t mapped)
 
 /* Gives each owner in the area its resident pages. The last one gets the rest: the numbers of pages may be of
  * a slightly later time, and include zero pages, which do not count as resident. */
-static void divide(const dividing *d)
+static void divide_area(const dividing *d)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     const uintptr_t end = (uintptr_t)d->area->end;
@@ -257,7 +257,7 @@ static void divide(const dividing *d)
         if (!is_same) {
             uint64_t bytes = at < end ? pd_residency_count(from, at) * page : rest;
             bytes = bytes < rest ? bytes : rest;
-            give(d, now, bytes, at - from);
+            give_owner(d, now, bytes, at - from);
             rest -= bytes;
             from = at;
             now = next;
@@ -282,7 +282,7 @@ static void take_area(void *cookie, const pd_smaps_area *area)
         return;
     a.resident += (int64_t)area->resident;
     a.areas_changed += area->is_rest;
-    divide(d);
+    divide_area(d);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -364,7 +364,7 @@ static size_t save_row(char *to, size_t room, const pprofdelta_heap_row *row)
 }
 
 /* What has no room becomes one row, so that the sum is RSS. The check comes last. */
-static void save(void)
+static void save_account(void)
 {
     enum { LAST_ROW = 64 };
     const pprofdelta_frame frames[] = {part_frames[PART_LEFT], {.name = "(more)"}};
@@ -411,7 +411,7 @@ static bool is_due(bool is_last)
 
 /* ---- the account ----------------------------------------------------------------------------- */
 
-static void clear(void)
+static void clear_account(void)
 {
     a.resident = a.heap = a.agent = 0;
     a.areas_changed = 0;
@@ -437,7 +437,7 @@ static void find_all(void)
     a.has_areas = pd_memory_begin() || !is_needed;
 }
 
-static void make(const pprofdelta_heap_stats *stats, bool is_last)
+static void make_account(const pprofdelta_heap_stats *stats, bool is_last)
 {
     dividing d = {.area = NULL};
     uint64_t begun = pd_nanos_of(CLOCK_THREAD_CPUTIME_ID);
@@ -455,7 +455,7 @@ static void make(const pprofdelta_heap_stats *stats, bool is_last)
     make_rows(live);
     make_comment(live, is_last);
     if (pd_region_head())
-        save();
+        save_account();
 }
 
 void pd_account_add(pprofdelta_heap *heap, bool is_last)
@@ -464,10 +464,10 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     if (!pd_given.account)
         return;
-    clear();
+    clear_account();
     pprofdelta_heap_describe(heap, &stats);
     if (is_due(is_last))
-        make(&stats, is_last);
+        make_account(&stats, is_last);
     else
         pd_text_add(&a.comment,
                     "pprofdelta: no account: accounts would take more than 1%% of the time");

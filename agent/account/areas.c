@@ -27,7 +27,7 @@ static bool read_field(pd_bytes line, const char *name, uint64_t *out)
     return true;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t least_of(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -39,8 +39,8 @@ void pd_smaps_end(pd_smaps_text *text)
         return;
     if (area->is_rest) {
         uint64_t pages = pd_residency_count((uintptr_t)area->begin, (uintptr_t)area->end);
-        area->resident = least(area->resident, pages * (uint64_t)sysconf(_SC_PAGESIZE));
-        area->copied = least(area->copied, area->resident);
+        area->resident = least_of(area->resident, pages * (uint64_t)sysconf(_SC_PAGESIZE));
+        area->copied = least_of(area->copied, area->resident);
     }
     text->has_area = false;
     text->end = area->end;
@@ -149,7 +149,7 @@ static bool has_filter(void)
     return !line || line[strspn(line, "\t ")] != '0';
 }
 
-static void note(const char *name)
+static void note_allocator(const char *name)
 {
     pid_t tid = (pid_t)pd_number_at(name);
     void *head = NULL;
@@ -172,7 +172,7 @@ bool pd_thread_stacks_find(void)
     for (long got; (got = syscall(SYS_getdents64, fd, bytes, sizeof bytes)) > 0;)
         for (long at = 0; at < got;) {
             const struct dirent *entry = (const void *)(bytes + at);
-            note(entry->d_name);
+            note_allocator(entry->d_name);
             at += entry->d_reclen;
         }
     close(fd);
@@ -254,7 +254,7 @@ static pid_t first_pid;
 
 /* Sets *function to the allocator's function of that name. Another allocator than malloc's, which the
  * program opened or links for itself, is not the one that the account is about. */
-static void find(void *function, const char *name)
+static void find_function(void *function, const char *name)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
     if (address && pd_code_is_of_allocator((uintptr_t)address))
@@ -263,8 +263,8 @@ static void find(void *function, const char *name)
 
 void pd_counters_begin(void)
 {
-    find(&mallctl, "mallctl");
-    find(&get_property, "MallocExtension_GetNumericProperty");
+    find_function(&mallctl, "mallctl");
+    find_function(&get_property, "MallocExtension_GetNumericProperty");
     dlerror(); /* the program sees no error of a function that was not found */
     first_pid = getpid();
 }

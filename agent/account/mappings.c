@@ -76,7 +76,7 @@ static uint64_t rank_of(uint16_t number)
 }
 
 /* Returns the first node whose range ends after the address, or 0. */
-static uint16_t find(uintptr_t address)
+static uint16_t find_range(uintptr_t address)
 {
     uint16_t found = 0;
     for (uint16_t at = root; at;) {
@@ -88,7 +88,7 @@ static uint16_t find(uintptr_t address)
 }
 
 /* Takes a tree apart: ranges that end at the address or before it, and the others. */
-static void split(uint16_t tree, uintptr_t address, uint16_t *before, uint16_t *behind)
+static void split_tree(uint16_t tree, uintptr_t address, uint16_t *before, uint16_t *behind)
 {
     while (tree) {
         node *n = &nodes[tree];
@@ -101,7 +101,7 @@ static void split(uint16_t tree, uintptr_t address, uint16_t *before, uint16_t *
 }
 
 /* Makes one tree of two, the first of which has the lower addresses. */
-static void join(uint16_t *tree, uint16_t before, uint16_t behind)
+static void join_trees(uint16_t *tree, uint16_t before, uint16_t behind)
 {
     while (before && behind) {
         bool is_before = rank_of(before) > rank_of(behind);
@@ -113,7 +113,7 @@ static void join(uint16_t *tree, uint16_t before, uint16_t behind)
 }
 
 /* Adds a range where none is. */
-static void add(uintptr_t begin, uintptr_t end, uint32_t number)
+static void add_range(uintptr_t begin, uintptr_t end, uint32_t number)
 {
     uint16_t before, behind, made = unused;
     if (!made && nodes_made == PD_RANGES_MAX) {
@@ -124,24 +124,24 @@ static void add(uintptr_t begin, uintptr_t end, uint32_t number)
     made = made ? made : ++nodes_made;
     nodes[made] = (node){.range = {begin, end, number}};
     users[number]++;
-    split(root, begin, &before, &behind);
-    join(&before, before, made);
-    join(&root, before, behind);
+    split_tree(root, begin, &before, &behind);
+    join_trees(&before, before, made);
+    join_trees(&root, before, behind);
 }
 
 /* Removes the ranges in [begin, end), where none lies across an end. Returns the slot of the first. */
-static uint32_t drop(uintptr_t begin, uintptr_t end)
+static uint32_t drop_ranges(uintptr_t begin, uintptr_t end)
 {
-    uint16_t before, inside, behind, first = find(begin);
+    uint16_t before, inside, behind, first = find_range(begin);
     uint32_t number =
         first && nodes[first].range.end <= end ? nodes[first].range.slot : PD_SLOT_NONE;
-    split(root, begin, &before, &behind);
-    split(behind, end, &inside, &behind);
-    join(&root, before, behind);
+    split_tree(root, begin, &before, &behind);
+    split_tree(behind, end, &inside, &behind);
+    join_trees(&root, before, behind);
     changes += inside != 0;
     while (inside) {
         uint16_t gone = inside;
-        join(&inside, nodes[gone].left, nodes[gone].right);
+        join_trees(&inside, nodes[gone].left, nodes[gone].right);
         users[nodes[gone].range.slot]--;
         nodes[gone].left = unused;
         unused = gone;
@@ -150,53 +150,53 @@ static uint32_t drop(uintptr_t begin, uintptr_t end)
 }
 
 /* Makes two ranges of the one that lies across the address. */
-static void divide(uintptr_t address)
+static void divide_range(uintptr_t address)
 {
-    pd_range *r = &nodes[find(address)].range;
+    pd_range *r = &nodes[find_range(address)].range;
     if (r->begin >= address || r->end <= address)
         return;
     const uintptr_t end = r->end;
     r->end = address;
-    add(address, end, r->slot);
+    add_range(address, end, r->slot);
 }
 
 /* Removes what lies in [begin, end). Returns the slot of the first range there. */
-static uint32_t cut(uintptr_t begin, uintptr_t end)
+static uint32_t cut_ranges(uintptr_t begin, uintptr_t end)
 {
-    divide(begin);
-    divide(end);
-    return drop(begin, end);
+    divide_range(begin);
+    divide_range(end);
+    return drop_ranges(begin, end);
 }
 
 /* Adds a range where none is. Ranges of one stack that touch become one. */
-static void insert(uintptr_t begin, uintptr_t end, uint32_t number)
+static void insert_range(uintptr_t begin, uintptr_t end, uint32_t number)
 {
-    const pd_range *next = &nodes[find(begin)].range;
+    const pd_range *next = &nodes[find_range(begin)].range;
     if (next->begin == end && next->slot == number) {
         uintptr_t from = end;
         end = next->end;
-        drop(from, end);
+        drop_ranges(from, end);
     }
-    pd_range *last = &nodes[find(begin - 1)].range;
+    pd_range *last = &nodes[find_range(begin - 1)].range;
     changes++;
     if (last->end == begin && last->slot == number)
         last->end = end;
     else
-        add(begin, end, number);
+        add_range(begin, end, number);
 }
 
-static void replace(uintptr_t begin, size_t len, uint32_t number)
+static void replace_range(uintptr_t begin, size_t len, uint32_t number)
 {
     if (!len || begin + len < begin)
         return;
-    cut(begin, begin + len);
-    insert(begin, begin + len, number);
+    cut_ranges(begin, begin + len);
+    insert_range(begin, begin + len, number);
 }
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
 /* Takes the lock. Returns false, without it, if the table must not be used. */
-static bool enter(void)
+static bool enter_table(void)
 {
     pd_lock_take(&lock);
     if (is_lost)
@@ -207,25 +207,25 @@ static bool enter(void)
 void pd_mappings_add(uintptr_t begin, size_t len, const uint64_t *stack, size_t depth,
                      uint64_t code)
 {
-    if (!enter())
+    if (!enter_table())
         return;
-    replace(begin, len, slot_of(stack, depth, code));
+    replace_range(begin, len, slot_of(stack, depth, code));
     pd_lock_give(&lock);
 }
 
 void pd_mappings_add_slot(uintptr_t begin, size_t len, uint32_t number)
 {
-    if (!enter())
+    if (!enter_table())
         return;
-    replace(begin, len, number);
+    replace_range(begin, len, number);
     pd_lock_give(&lock);
 }
 
 uint32_t pd_mappings_take(uintptr_t begin, size_t len)
 {
-    if (!enter())
+    if (!enter_table())
         return PD_SLOT_NONE;
-    uint32_t number = len && begin + len > begin ? cut(begin, begin + len) : PD_SLOT_NONE;
+    uint32_t number = len && begin + len > begin ? cut_ranges(begin, begin + len) : PD_SLOT_NONE;
     pins++;
     pd_lock_give(&lock);
     return number;
@@ -248,9 +248,9 @@ uint64_t pd_mappings_changes(void)
 pd_range pd_mappings_next(uintptr_t address)
 {
     pd_range next = {0, 0, PD_SLOT_NONE};
-    if (!enter())
+    if (!enter_table())
         return next;
-    next = nodes[find(address)].range;
+    next = nodes[find_range(address)].range;
     pd_lock_give(&lock);
     return next;
 }
@@ -262,10 +262,10 @@ size_t pd_mappings_pin(pd_range *out, uint64_t *lost)
     size_t len = 0;
     uintptr_t end = 0; /* of the last one */
     *lost = 0;
-    if (!enter())
+    if (!enter_table())
         return 0;
     pins++;
-    for (uint16_t at; len < PD_RANGES_MAX && (at = find(end)); len++) {
+    for (uint16_t at; len < PD_RANGES_MAX && (at = find_range(end)); len++) {
         out[len] = nodes[at].range;
         out[len].begin = out[len].begin > end ? out[len].begin : end;
         end = out[len].end;

@@ -113,7 +113,7 @@ typedef struct word {
     uint16_t is_reached, is_known;
 } word;
 
-static word load(const own_call *call, uint32_t off)
+static word load_word(const own_call *call, uint32_t off)
 {
     const uint32_t argument = off - (uint32_t)offsetof(struct seccomp_data, args);
     word w = {.is_reached = true, .is_known = true};
@@ -129,7 +129,7 @@ static word load(const own_call *call, uint32_t off)
 }
 
 /* Returns how many rules the jump skips. */
-static uint32_t skipped(const struct sock_filter *rule, uint32_t value)
+static uint32_t skipped_rules(const struct sock_filter *rule, uint32_t value)
 {
     const uint32_t k = rule->k, op = BPF_OP(rule->code);
     const bool is_met = op == BPF_JEQ   ? value == k
@@ -147,7 +147,7 @@ static bool is_killing(uint32_t action)
 }
 
 /* The rule may be reached with this word. */
-static void reach(word *at, word with)
+static void reach_rule(word *at, word with)
 {
     bool is_other = at->is_reached && (!at->is_known || at->value != with.value);
     *at = with;
@@ -155,17 +155,17 @@ static void reach(word *at, word with)
 }
 
 /* Follows a jump to the rules behind it, of which there are so many. */
-static void jump(word *next, uint64_t left, const struct sock_filter *rule)
+static void follow_jump(word *next, uint64_t left, const struct sock_filter *rule)
 {
     const word with = next[-1];
     const uint64_t both[] = {rule->jt, rule->jf};
     const uint64_t one =
-        BPF_OP(rule->code) == BPF_JA || with.is_known ? skipped(rule, with.value) : left;
+        BPF_OP(rule->code) == BPF_JA || with.is_known ? skipped_rules(rule, with.value) : left;
     for (int i = 0; one == left && i < 2; i++)
         if (both[i] < left)
-            reach(&next[both[i]], with);
+            reach_rule(&next[both[i]], with);
     if (one < left)
-        reach(&next[one], with);
+        reach_rule(&next[one], with);
 }
 
 static bool may_kill(const struct sock_filter *rules, unsigned len, const own_call *call)
@@ -179,18 +179,18 @@ static bool may_kill(const struct sock_filter *rules, unsigned len, const own_ca
         if (!w.is_reached)
             continue;
         if (BPF_CLASS(rule->code) == BPF_JMP && BPF_SRC(rule->code) == BPF_K) {
-            jump(&before[at + 1], len - at - 1, rule);
+            follow_jump(&before[at + 1], len - at - 1, rule);
             continue;
         }
         if (rule->code == (BPF_LD | BPF_W | BPF_ABS))
-            w = load(call, rule->k);
+            w = load_word(call, rule->k);
         else if (rule->code == (BPF_ALU | BPF_AND | BPF_K))
             w.value &= rule->k;
         else if (rule->code == (BPF_RET | BPF_K) && !is_killing(rule->k))
             continue;
         else
             return true;
-        reach(&before[at + 1], w);
+        reach_rule(&before[at + 1], w);
     }
     return false;
 }

@@ -85,7 +85,7 @@ typedef struct question {
 } question;
 
 /* Will the agent be loaded into the program? */
-static void answer(void *cookie)
+static void answer_program(void *cookie)
 {
     question *q = cookie;
     size_t len;
@@ -117,7 +117,7 @@ size_t pd_inherit_size(const char *program, char *const envp[])
     size_t size = count * sizeof *envp + strlen(*own) + 1;
     question q = {.program = program, .preload = *own + VARIABLE_LEN};
     if (size <= MOST && !is_confined)
-        pd_own_stack_call(answer, &q);
+        pd_own_stack_call(answer_program, &q);
     return size > MOST || q.is_yes ? 0 : size;
 }
 

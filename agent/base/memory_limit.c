@@ -10,7 +10,7 @@
 
 /* Takes the number in the file if it is smaller. "max" is no number, and the number that version 1
  * has instead is larger than any machine. */
-static void take(const char *path, void *cookie)
+static void take_limit(const char *path, void *cookie)
 {
     pd_memory_limit *out = cookie;
     char text[32];
@@ -57,8 +57,8 @@ void pd_memory_limit_find(const char *cgroups, const char *folder, uint64_t mach
     char lines[LINES_MAX];
     *out = (pd_memory_limit){.bytes = machine_bytes};
     read_lines(cgroups, lines);
-    visit_all(lines, version_2, folder, "", "memory.max", take, out);
-    visit_all(lines, ":memory:", folder, "/memory", "memory.limit_in_bytes", take, out);
+    visit_all(lines, version_2, folder, "", "memory.max", take_limit, out);
+    visit_all(lines, ":memory:", folder, "/memory", "memory.limit_in_bytes", take_limit, out);
 }
 
 void pd_memory_limit_of_self(pd_memory_limit *out)

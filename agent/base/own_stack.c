@@ -14,7 +14,7 @@ enum { UNUSED_MOST = 64 };
 static _Atomic(char *) unused[UNUSED_MOST];
 
 /* Returns NULL without memory. */
-static char *take(void)
+static char *take_stack(void)
 {
     char *stack = NULL;
     for (int i = 0; i < UNUSED_MOST && !stack; i++)
@@ -22,7 +22,7 @@ static char *take(void)
     return stack || atomic_load(&pd_is_confined) ? stack : pd_reserve_map(STACK_LEN);
 }
 
-static void give(char *stack)
+static void give_stack(char *stack)
 {
     for (int i = 0; i < UNUSED_MOST && stack; i++)
         stack = atomic_exchange(&unused[i], stack);
@@ -32,7 +32,7 @@ static void give(char *stack)
 
 void pd_own_stack_begin(void)
 {
-    give(take());
+    give_stack(take_stack());
 }
 
 /* Calls the function with the cookie on the stack that ends there. The frame pointer leads back, also for
@@ -96,13 +96,13 @@ static bool has_room(void)
 
 void pd_own_stack_call(void (*function)(void *cookie), void *cookie)
 {
-    char *stack = has_room() ? NULL : take();
+    char *stack = has_room() ? NULL : take_stack();
     if (!stack) {
         function(cookie);
         return;
     }
     pd_call_on(function, cookie, stack + STACK_LEN);
-    give(stack);
+    give_stack(stack);
 }
 
 /* Both C libraries keep signals of their own out of the sets of their functions. */

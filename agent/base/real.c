@@ -61,7 +61,7 @@ enum { UNKNOWN, LOOKING, FOUND };
 static atomic_int state;
 
 /* Looks up the allocator. Returns false while the lookup runs, in this thread or another one. */
-static bool find(void)
+static bool find_allocator(void)
 {
     if (atomic_load(&state) != FOUND)
         pd_real_find();
@@ -108,19 +108,19 @@ static void *arena_alloc(size_t size)
 
 static void *early_malloc(size_t size)
 {
-    return find() ? found.malloc(size) : arena_alloc(size);
+    return find_allocator() ? found.malloc(size) : arena_alloc(size);
 }
 
 static void early_free(void *ptr)
 {
-    if (!is_in_arena(ptr) && find())
+    if (!is_in_arena(ptr) && find_allocator())
         found.free(ptr);
 }
 
 static void *early_calloc(size_t count, size_t size)
 {
     size_t all;
-    if (find())
+    if (find_allocator())
         return found.calloc(count, size);
     return __builtin_mul_overflow(count, size, &all) ? NULL : arena_alloc(all);
 }
@@ -128,7 +128,7 @@ static void *early_calloc(size_t count, size_t size)
 static void *early_realloc(void *ptr, size_t size)
 {
     if (ptr && !is_in_arena(ptr))
-        return find() ? found.realloc(ptr, size) : NULL;
+        return find_allocator() ? found.realloc(ptr, size) : NULL;
     void *moved = early_malloc(size);
     if (moved && ptr)
         memcpy(moved, ptr, size < arena_size(ptr) ? size : arena_size(ptr));
@@ -139,7 +139,7 @@ static size_t early_malloc_usable_size(void *ptr)
 {
     if (is_in_arena(ptr))
         return arena_size(ptr);
-    return find() ? found.malloc_usable_size(ptr) : 0;
+    return find_allocator() ? found.malloc_usable_size(ptr) : 0;
 }
 
 /* The lookup itself calls none of these. Not every C library has pvalloc. */
@@ -147,7 +147,7 @@ static size_t early_malloc_usable_size(void *ptr)
 #define EARLY(result, name, parameters, arguments, failed)                                         \
     static result early_##name parameters                                                          \
     {                                                                                              \
-        return find() && found.name ? found.name arguments : failed;                               \
+        return find_allocator() && found.name ? found.name arguments : failed;                     \
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -203,7 +203,7 @@ void pd_real_find(void)
 
 /* Calls malloc, since the agent's ticks. The address of malloc is no proof: an executable may
  * have an address of its own for a function of a library. */
-static bool ticks(void)
+static bool malloc_ticks(void)
 {
     void *(*volatile allocate)(size_t) = malloc;
     int64_t before = pd_this_thread.sampler.left;
@@ -217,6 +217,6 @@ bool pd_malloc_is_ours(void)
     enum { NOT_KNOWN, YES, NO };
     static atomic_int answer = NOT_KNOWN;
     if (atomic_load(&answer) == NOT_KNOWN)
-        atomic_store(&answer, ticks() ? YES : NO);
+        atomic_store(&answer, malloc_ticks() ? YES : NO);
     return atomic_load(&answer) == YES;
 }

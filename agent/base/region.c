@@ -43,12 +43,12 @@ static size_t head_size(void)
 }
 
 /* Only what is reserved is noted: from that on, the addresses are known as the agent's. */
-static void *map(size_t len, int access, int flags, int fd, uint64_t off)
+static void *map_region(size_t len, int access, int flags, int fd, uint64_t off)
 {
     return pd_map_unlocked(len, access, flags, fd, off, false);
 }
 
-static bool reserve(region *r)
+static bool reserve_region(region *r)
 {
     unsigned i = (unsigned)(r - regions);
     size_t len = (size_t)pd_remains_area_size(i);
@@ -78,7 +78,7 @@ static bool have_written(char *block, size_t size)
 }
 
 /* Allocates pages of the file. MADV_POPULATE_WRITE is of Linux 5.14, and older headers lack it. */
-static bool allocate(char *block, size_t size)
+static bool allocate_pages(char *block, size_t size)
 {
     enum { POPULATE_WRITE = 23 };
     return !madvise(block, size, POPULATE_WRITE) || (errno == EINVAL && have_written(block, size));
@@ -87,15 +87,15 @@ static bool allocate(char *block, size_t size)
 /* Makes pages usable. */
 static bool make_ready(const region *r, char *block, size_t size)
 {
-    return r->is_shared ? allocate(block, size)
+    return r->is_shared ? allocate_pages(block, size)
                         : mprotect(block, size, PROT_READ | PROT_WRITE) == 0;
 }
 
 /* Returns pages of the area, or NULL. */
-static char *take(region *r, size_t size)
+static char *take_pages(region *r, size_t size)
 {
     const bool is_confined = atomic_load(&pd_is_confined);
-    if (!r->area.base && (is_confined || !reserve(r)))
+    if (!r->area.base && (is_confined || !reserve_region(r)))
         return NULL;
     char *block = pd_area_take(&r->area, size);
     if (block && (is_confined ? (size_t)(block - r->area.base) + size > r->ready
@@ -111,7 +111,7 @@ static char *take(region *r, size_t size)
 
 void pd_region_begin(void)
 {
-    has_begun = sysconf(_SC_PAGESIZE) == PAGE && take(&regions[0], head_size());
+    has_begun = sysconf(_SC_PAGESIZE) == PAGE && take_pages(&regions[0], head_size());
     atomic_store(&has_grown, false); /* the file will have this area */
 }
 
@@ -126,7 +126,7 @@ void *pd_region_map(void *cookie, size_t size)
     char *block = NULL;
     (void)cookie;
     for (unsigned i = 0; has_begun && !block && i < PD_REMAINS_AREAS; i++)
-        block = take(&regions[i], size);
+        block = take_pages(&regions[i], size);
     if (block || atomic_load(&pd_is_confined))
         return block;
     if (!atomic_exchange(&is_outside, true))
@@ -180,14 +180,14 @@ static bool put_in_place(char *from, size_t len, char *place)
     return pd_next()->mremap(from, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, place) == place;
 }
 
-static int share(region *r, int fd)
+static int share_region(region *r, int fd)
 {
     const uint64_t off = pd_remains_area_off((unsigned)(r - regions));
     const size_t len = size_of(r);
     int error = posix_fallocate(fd, (off_t)off, (off_t)used_of(r));
     if (error)
         return error;
-    char *there = map(len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
+    char *there = map_region(len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, off);
     if (!there)
         return errno;
     pd_region_head()->areas[r - regions].base = (uintptr_t)r->area.base;
@@ -223,7 +223,7 @@ int pd_region_share(int fd, bool is_all)
     int error = ftruncate(fd, (off_t)PD_REMAINS_MOST) ? errno : 0;
     for (unsigned i = 0; i < PD_REMAINS_AREAS && !error; i++)
         if (regions[i].area.base && (is_all || !regions[i].is_shared))
-            error = share(&regions[i], fd);
+            error = share_region(&regions[i], fd);
     if (!error && atomic_load(&is_outside))
         error = atomic_load(&is_full) ? ENOSPC : EFBIG;
     return error;
@@ -252,7 +252,7 @@ void pd_region_fork_prepare(unsigned level)
         if (!r->is_shared)
             continue;
         c->len = used_of(r);
-        c->at = map(c->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        c->at = map_region(c->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (c->at)
             copy_pages(c->at, r);
     }
@@ -305,7 +305,7 @@ void pd_region_leave(void)
         size_t len = copies[0][i].len, rest = size_of(r) - len;
         char *tail = NULL;
         if (r->is_shared && use_copy(r, &copies[0][i]) && rest)
-            tail = map(rest, PROT_NONE, UNUSED, -1, 0);
+            tail = map_region(rest, PROT_NONE, UNUSED, -1, 0);
         if (tail)
             put_in_place(tail, rest, r->area.base + len);
     }

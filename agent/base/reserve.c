@@ -48,7 +48,7 @@ void *pd_map_unlocked(size_t len, int access, int flags, int fd, uint64_t off, b
     return ptr == MAP_FAILED ? NULL : ptr;
 }
 
-static void *map(size_t size, int flags)
+static void *map_reserve(size_t size, int flags)
 {
     return pd_map_unlocked(size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0,
                            true);
@@ -56,7 +56,7 @@ static void *map(size_t size, int flags)
 
 void pd_reserve_begin(void)
 {
-    area.base = map(PD_RESERVE_LEN, MAP_NORESERVE);
+    area.base = map_reserve(PD_RESERVE_LEN, MAP_NORESERVE);
 #ifdef MADV_NOHUGEPAGE /* a huge page would make all of it resident */
     if (area.base)
         madvise(area.base, PD_RESERVE_LEN, MADV_NOHUGEPAGE);
@@ -76,7 +76,7 @@ static size_t pages_of(size_t size)
     return size / PAGE + (size % PAGE != 0);
 }
 
-static void mark(pd_area *a, size_t first, size_t len, bool value)
+static void mark_blocks(pd_area *a, size_t first, size_t len, bool value)
 {
     for (size_t i = 0; i < len; i++)
         a->is_taken[first + i] = value;
@@ -99,7 +99,7 @@ char *pd_area_take(pd_area *a, size_t size)
     size_t len = pages_of(size), first = len ? find_run(a, len) : a->pages;
     if (first == a->pages)
         return NULL;
-    mark(a, first, len, true);
+    mark_blocks(a, first, len, true);
     if (first + len > a->used)
         a->used = first + len;
     return a->base + first * PAGE;
@@ -107,7 +107,7 @@ char *pd_area_take(pd_area *a, size_t size)
 
 void pd_area_give(pd_area *a, void *ptr, size_t size)
 {
-    mark(a, (size_t)((char *)ptr - a->base) / PAGE, pages_of(size), false);
+    mark_blocks(a, (size_t)((char *)ptr - a->base) / PAGE, pages_of(size), false);
 }
 
 bool pd_area_has(const pd_area *a, const void *ptr)
@@ -117,7 +117,7 @@ bool pd_area_has(const pd_area *a, const void *ptr)
 
 /* ---- the reserve ----------------------------------------------------------------------------- */
 
-static void *take(size_t size)
+static void *take_reserve(size_t size)
 {
     if (!area.base || !may_take)
         return NULL;
@@ -130,13 +130,13 @@ static void *take(size_t size)
 void *pd_reserve_map(size_t size)
 {
     PD_KEEP_ERRNO;
-    void *pages = map(size, 0);
-    return pages ? pages : take(size);
+    void *pages = map_reserve(size, 0);
+    return pages ? pages : take_reserve(size);
 }
 
 /* Sets the block to zeros. The kernel does that if pages have this size and memory is not
  * locked. */
-static void clear(void *ptr, size_t size)
+static void clear_block(void *ptr, size_t size)
 {
     if (!has_small_pages || madvise(ptr, size, MADV_DONTNEED))
         memset(ptr, 0, size);
@@ -148,7 +148,7 @@ void pd_reserve_unmap(void *ptr, size_t size)
         return;
     PD_KEEP_ERRNO;
     if (pd_area_has(&area, ptr)) {
-        clear(ptr, pages_of(size) * PAGE);
+        clear_block(ptr, pages_of(size) * PAGE);
         pd_lock_take(&lock);
         pd_area_give(&area, ptr, size);
         pd_lock_give(&lock);

@@ -71,7 +71,7 @@ static bool to_command(delivery *d)
     return false;
 }
 
-static int deliver(void *cookie, const void *data, size_t len)
+static int deliver_profile(void *cookie, const void *data, size_t len)
 {
     delivery *d = cookie;
     d->data = data;
@@ -81,7 +81,7 @@ static int deliver(void *cookie, const void *data, size_t len)
 
 static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
 {
-    const pprofdelta_sink sink = {.write = deliver, .cookie = d};
+    const pprofdelta_sink sink = {.write = deliver_profile, .cookie = d};
     const pprofdelta_heap_inuse inuse =
         pd_given.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     pd_reserve_allow(true);

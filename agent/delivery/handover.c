@@ -79,7 +79,7 @@ static int become_command(void *cookie)
 }
 
 /* Waits for the command. Kills its process group at the time limit. */
-static void await(errand *e, pid_t pid)
+static void await_command(errand *e, pid_t pid)
 {
     enum { STEP_NANOS = 5000000, STEPS_PER_SECOND = 200 };
     const struct timespec pause = {.tv_nsec = STEP_NANOS};
@@ -100,7 +100,7 @@ static void await(errand *e, pid_t pid)
 
 /* Runs in the helper, which shares the memory of the program but is a process with its own signal
  * handlers, descriptors and children. */
-static int help(void *cookie)
+static int run_helper(void *cookie)
 {
     errand *e = cookie;
     /* If the program ignores SIGCHLD, its children cannot be waited for. */
@@ -109,7 +109,7 @@ static int help(void *cookie)
     if (pid < 0)
         e->error = errno;
     else
-        await(e, pid);
+        await_command(e, pid);
     end_process(0);
 }
 
@@ -119,13 +119,14 @@ static pid_t start_helper(errand *e)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid_t helper = clone(help, e->helper_stack, CLONE_VM, e); /* pthread_sigmask keeps errno */
+    pid_t helper =
+        clone(run_helper, e->helper_stack, CLONE_VM, e); /* pthread_sigmask keeps errno */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return helper;
 }
 
 /* Adds the reason if the command did not take the profile. */
-static bool run(errand *e, pd_fixed_text *why)
+static bool run_errand(errand *e, pd_fixed_text *why)
 {
     pid_t helper = start_helper(e);
     if (helper < 0)
@@ -168,7 +169,7 @@ bool pd_hand_over(const void *data, size_t len, pd_fixed_text *why)
     e->input = e->nowhere < 0 ? -1 : as_input(data, len);
     if (e->input < 0)
         pd_text_add(why, "the command could not be started: %s", pd_words_of_error(errno));
-    bool is_taken = e->input >= 0 && run(e, why);
+    bool is_taken = e->input >= 0 && run_errand(e, why);
     pd_close(e->input);
     pd_close(e->nowhere);
     return is_taken;

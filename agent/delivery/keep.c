@@ -26,7 +26,7 @@ static bool is_regular(const char *name, struct stat *status)
     return pd_spool_stat(name, status) == 0 && S_ISREG(status->st_mode);
 }
 
-static bool describe(const char *path, entry *out)
+static bool describe_file(const char *path, entry *out)
 {
     struct stat status;
     const char *name = strrchr(path, '/');
@@ -58,7 +58,7 @@ static pd_fixed_text name_of_list(void)
 
 /* Waits while another process has it, which takes well under a millisecond unless that process is
  * stopped. */
-static bool lock(int fd)
+static bool lock_list(int fd)
 {
     enum { TRIES = 200 };
     const struct timespec pause = {.tv_nsec = 1000000};
@@ -78,20 +78,20 @@ static int open_list(void)
     struct stat status;
     int fd = pd_spool_open(name_of_list().bytes, O_RDWR | O_CREAT | O_NONBLOCK);
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        status.st_uid == geteuid() && lock(fd))
+        status.st_uid == geteuid() && lock_list(fd))
         return fd;
     pd_close(fd);
     return -1;
 }
 
-static bool get(int fd, uint64_t at, entry *out)
+static bool get_entry(int fd, uint64_t at, entry *out)
 {
     bool is_there = pread(fd, out, sizeof *out, (off_t)(at * sizeof *out)) == sizeof *out;
     out->name[sizeof out->name - 1] = '\0';
     return is_there;
 }
 
-static bool put(int fd, uint64_t at, const entry *e)
+static bool put_entry(int fd, uint64_t at, const entry *e)
 {
     return pwrite(fd, e, sizeof *e, (off_t)(at * sizeof *e)) == sizeof *e;
 }
@@ -112,11 +112,11 @@ static uint64_t delete_oldest(int fd, uint64_t len, const entry *last)
     total t = {1, last->bytes};
     entry e;
     uint64_t gone = 0;
-    for (uint64_t i = 0; i < len && get(fd, i, &e); i++) {
+    for (uint64_t i = 0; i < len && get_entry(fd, i, &e); i++) {
         t.files++;
         t.bytes += e.bytes;
     }
-    for (; gone < len && get(fd, gone, &e) && is_over(&t, &e, last->nanos); gone++) {
+    for (; gone < len && get_entry(fd, gone, &e) && is_over(&t, &e, last->nanos); gone++) {
         delete_file(&e);
         t.files--;
         t.bytes -= e.bytes;
@@ -124,29 +124,29 @@ static uint64_t delete_oldest(int fd, uint64_t len, const entry *last)
     return gone;
 }
 
-static void update(int fd, const entry *last)
+static void update_list(int fd, const entry *last)
 {
     struct stat status;
     entry e;
     if (fstat(fd, &status))
         return;
     uint64_t len = (uint64_t)status.st_size / sizeof e, gone = delete_oldest(fd, len, last);
-    for (uint64_t i = gone; gone && i < len && get(fd, i, &e); i++)
-        if (!put(fd, i - gone, &e))
+    for (uint64_t i = gone; gone && i < len && get_entry(fd, i, &e); i++)
+        if (!put_entry(fd, i - gone, &e))
             return;
-    if (put(fd, len - gone, last) && ftruncate(fd, (off_t)((len - gone + 1) * sizeof e)))
+    if (put_entry(fd, len - gone, last) && ftruncate(fd, (off_t)((len - gone + 1) * sizeof e)))
         return;
 }
 
 void pd_keep_add(const pd_fixed_text *path)
 {
     entry last;
-    if (!pd_given.keep || pd_given.command || !describe(path->bytes, &last))
+    if (!pd_given.keep || pd_given.command || !describe_file(path->bytes, &last))
         return;
     int fd = open_list();
     if (fd < 0)
         return;
-    update(fd, &last);
+    update_list(fd, &last);
     close(fd);
 }
 

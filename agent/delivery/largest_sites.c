@@ -12,7 +12,7 @@ static int write_sites(int fd, void *heap)
     return pprofdelta_heap_dump(heap, fd, SITES);
 }
 
-static void report(pd_notice topic, pd_fixed_text *text)
+static void report_sites(pd_notice topic, pd_fixed_text *text)
 {
     pprofdelta_heap *heap = pd_agent_heap();
     if (pd_given.command) {
@@ -37,7 +37,7 @@ void pd_largest_sites_out_of_memory(size_t size)
     if (atomic_exchange(&is_reported, true))
         return;
     pd_text_add(&text, "an allocation of %zu bytes failed", size);
-    report(PD_NOTICE_MEMORY, &text);
+    report_sites(PD_NOTICE_MEMORY, &text);
 }
 
 void pd_largest_sites_threshold(void)
@@ -49,7 +49,7 @@ void pd_largest_sites_threshold(void)
         pd_text_add(&text, ", %ju%% of the %s of %ju bytes%s%s", (uintmax_t)pd_given.share,
                     *where ? "limit" : "machine's memory", (uintmax_t)pd_given.limit.bytes,
                     *where ? " in " : "", where);
-    report(PD_NOTICE_LIMIT, &text);
+    report_sites(PD_NOTICE_LIMIT, &text);
 }
 
 void pd_largest_sites_allow(void)

@@ -46,7 +46,7 @@ static bool is_on_known_system(int fd)
 }
 
 /* An earlier process of this name and pid may have left one. */
-static int create(void)
+static int create_live(void)
 {
     enum { TRIES = 100 };
     int fd = -1;
@@ -61,7 +61,7 @@ static int create(void)
     return fd;
 }
 
-static void beat(pd_remains_head *head)
+static void beat_head(pd_remains_head *head)
 {
     pd_remains_beat_now(head, pd_now(), atomic_load(&pd_the_agent.next_number));
 }
@@ -96,7 +96,7 @@ static void name_process(pd_remains_head *head)
     describe_process(&head->process);
     head->check = pd_remains_check_head(head);
     head->account.check = 0; /* that of the parent, before a fork */
-    beat(head);
+    beat_head(head);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
         head->areas[i].base = 0;
 }
@@ -153,7 +153,7 @@ static void give_up(bool has_file, const char *what, const char *why)
 
 static void make_file(void)
 {
-    int fd = create();
+    int fd = create_live();
     const char *why = fd < 0 ? pd_words_of_error(errno) : use_file(fd);
     if (why)
         give_up(fd >= 0, "be made", is_of_directory(errno) ? NULL : why);
@@ -193,7 +193,7 @@ void pd_live_beat(void)
     pd_remains_head *head = pd_region_head();
     pd_live_fit();
     if (state == THERE)
-        beat(head);
+        beat_head(head);
 }
 
 bool pd_live_has_all(void)

@@ -29,7 +29,7 @@ static bool is_held(void)
 }
 
 /* Moves the descriptor out of the numbers that programs use. */
-static void hold(int fd)
+static void hold_descriptor(int fd)
 {
     struct stat status;
     int up = -1;
@@ -48,7 +48,7 @@ void pd_spool_hold(void)
 {
     const char *dir = pd_given.dir;
     if (*dir && !is_held())
-        hold(open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
+        hold_descriptor(open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
 bool pd_spool_own_table(void)
@@ -114,7 +114,7 @@ void pd_spool_use_folder(int fd, uid_t user)
 {
     char *dir = pd_given.dir;
     size_t len = strlen(dir);
-    hold(fd);
+    hold_descriptor(fd);
     snprintf(dir + len, PD_PATH_MAX - len, "/" PD_REMAINS_USER "%u", (unsigned)user);
 }
 
@@ -176,7 +176,7 @@ static int create_named(spool_file *file)
 
 /* Creates the file, without a name if the file system supports that. Returns a descriptor above 2, or -1
  * and errno. */
-static int create(spool_file *file)
+static int create_file(spool_file *file)
 {
     file->temporary[0] = '\0';
     file->fd = create_nameless();
@@ -221,8 +221,8 @@ static int name_file(const spool_file *file, const char *name)
 }
 
 /* Gives the file its name: with *number, or with the next number that is free. */
-static int publish(const spool_file *file, const char *ending, uint64_t *number,
-                   pd_fixed_text *path_out)
+static int publish_file(const spool_file *file, const char *ending, uint64_t *number,
+                        pd_fixed_text *path_out)
 {
     char name[NAME_MAX_LEN];
     int error = close_duplicate(file->fd);
@@ -241,12 +241,12 @@ int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uin
                    pd_fixed_text *path)
 {
     spool_file file;
-    if (create(&file) < 0)
+    if (create_file(&file) < 0)
         return errno;
     *number = atomic_load(&pd_the_agent.next_number);
     int error = write(file.fd, cookie);
     if (!error)
-        error = publish(&file, ending, number, path);
+        error = publish_file(&file, ending, number, path);
     close(file.fd);
     if (error && *file.temporary)
         pd_spool_remove(file.temporary);

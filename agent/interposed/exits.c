@@ -266,7 +266,7 @@ typedef struct question {
     const char *answer;
 } question;
 
-static void ask(void *cookie)
+static void ask_worker(void *cookie)
 {
     question *q = cookie;
     bool has_command = pd_given.command != NULL;
@@ -283,7 +283,7 @@ static const char *forbidden_by(long number, long a, long b, long c)
     if (mode == SECCOMP_MODE_STRICT)
         return "almost all calls";
     if (mode == SECCOMP_MODE_FILTER && q.filter && q.filter->filter)
-        pd_own_stack_call(ask, &q);
+        pd_own_stack_call(ask_worker, &q);
     return q.answer;
 }
 

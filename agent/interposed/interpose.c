@@ -43,7 +43,7 @@ PD_SLOW static void *grown(void *ptr, size_t added, bool is_piece)
     return ptr;
 }
 
-static inline __attribute__((always_inline)) void *resize(void *old, size_t size)
+static inline __attribute__((always_inline)) void *resize_block(void *old, size_t size)
 {
     if (pprofdelta_heap_maybe(&pd_filter, old))
         return realloc_slow(old, size);
@@ -58,12 +58,12 @@ static inline __attribute__((always_inline)) void *resize(void *old, size_t size
 
 PD_PUBLIC void *realloc(void *ptr, size_t size)
 {
-    return resize(ptr, size);
+    return resize_block(ptr, size);
 }
 
 PD_PUBLIC void *reallocarray(void *ptr, size_t nmemb, size_t size)
 {
-    return resize(ptr, pd_product(nmemb, size));
+    return resize_block(ptr, pd_product(nmemb, size));
 }
 
 PD_PUBLIC size_t malloc_usable_size(void *ptr)

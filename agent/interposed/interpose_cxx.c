@@ -28,7 +28,7 @@ static _Atomic int owner_now; /* once it is known, so are the next definitions *
 
 /* Returns the next definition behind the agent's, or NULL. The ordinary search does not find the
  * C++ runtime of a plugin. */
-static void *behind(const char *name)
+static void *next_definition(const char *name)
 {
     static const char *const runtimes[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
     void *found = dlsym(RTLD_NEXT, name);
@@ -149,7 +149,7 @@ static owner find_owner(void)
     pd_real_find();
     owner all = NOT_KNOWN;
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-        void *found = behind(operators[i].name);
+        void *found = next_definition(operators[i].name);
         owner one = owner_of(operators[i].name, found);
         memcpy(operators[i].real, &found, sizeof found);
         if (!i)

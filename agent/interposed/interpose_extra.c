@@ -107,7 +107,7 @@ static const pd_rebound of_jemalloc[] = {OF_JEMALLOC(OURS, OURS, OURS, OURS)};
 static const pd_rebound of_tcmalloc[] = {OF_TCMALLOC(OURS, OURS, OURS, OURS)
                                              OURS(tc_posix_memalign)};
 
-static void rebind(const pd_rebound *functions, size_t len)
+static void rebind_functions(const pd_rebound *functions, size_t len)
 {
     pd_rebind_outcome outcome = pd_rebind(functions, len);
     if (outcome != PD_REBIND_NONE)
@@ -121,6 +121,6 @@ static void rebind(const pd_rebound *functions, size_t len)
 
 void pd_extra_begin(void)
 {
-    rebind(of_jemalloc, sizeof of_jemalloc / sizeof *of_jemalloc);
-    rebind(of_tcmalloc, sizeof of_tcmalloc / sizeof *of_tcmalloc);
+    rebind_functions(of_jemalloc, sizeof of_jemalloc / sizeof *of_jemalloc);
+    rebind_functions(of_tcmalloc, sizeof of_tcmalloc / sizeof *of_tcmalloc);
 }

@@ -30,7 +30,7 @@ static bool is_followed(const pd_caller *caller)
 
 /* Returns whether the call is followed. If so, call leave. The agent's own calls come while the
  * thread runs the agent's code. It does not hold the lock of the table then. */
-static bool enter(const pd_caller *caller, bool *is_nested)
+static bool enter_call(const pd_caller *caller, bool *is_nested)
 {
     if (!is_followed(caller))
         return false;
@@ -38,7 +38,7 @@ static bool enter(const pd_caller *caller, bool *is_nested)
     return !*is_nested || pd_code_is_own(caller->pc);
 }
 
-static void leave(bool is_nested)
+static void leave_call(bool is_nested)
 {
     if (!is_nested)
         pd_self_leave();
@@ -84,13 +84,13 @@ static void report(uintptr_t begin, size_t len, bool is_mapped, const pd_caller 
 {
     PD_KEEP_ERRNO;
     bool is_nested;
-    if (!enter(caller, &is_nested))
+    if (!enter_call(caller, &is_nested))
         return;
     if (is_mapped)
         report_range(begin, len, caller);
     else
         pd_mappings_remove(begin, len);
-    leave(is_nested);
+    leave_call(is_nested);
 }
 
 /* Reports what mmap returned. A mapping of a file covers what was there. */
@@ -163,14 +163,14 @@ PD_PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, siz
     va_start(arguments, flags);
     void *target = (flags & MREMAP_FIXED) ? va_arg(arguments, void *) : NULL;
     va_end(arguments);
-    if (!enter(&caller, &is_nested))
+    if (!enter_call(&caller, &is_nested))
         return pd_next()->mremap(addr, old_len, new_len, flags, target);
     size_t taken = whole_pages(old_len);
     uint32_t slot = pd_mappings_take((uintptr_t)addr, taken);
     void *ptr = pd_next()->mremap(addr, old_len, new_len, flags, target);
     PD_KEEP_ERRNO;
     report_moved(slot, (uintptr_t)addr, taken, ptr, whole_pages(new_len), &caller);
-    leave(is_nested);
+    leave_call(is_nested);
     return ptr;
 }
 

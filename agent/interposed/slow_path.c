@@ -34,7 +34,7 @@ typedef struct sample {
     pprofdelta_heap_event event; /* without the stack */
 } sample;
 
-static void track(void *cookie)
+static void track_sample(void *cookie)
 {
     sample *s = cookie;
     uint64_t stack[PD_STACK_MAX];
@@ -54,7 +54,7 @@ void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
         return;
     PD_KEEP_ERRNO;
     sample s = {caller, {.ptr = ptr, .weight = *weight, .size = size, .is_piece = is_piece}};
-    pd_own_stack_call_briefly(track, &s);
+    pd_own_stack_call_briefly(track_sample, &s);
     uint64_t samples = atomic_fetch_add_explicit(&pd_the_agent.samples, 1, memory_order_relaxed);
     pd_worker_sampled(samples);
     pd_self_leave();

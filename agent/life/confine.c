@@ -6,7 +6,7 @@
 #include "agent/delivery/delivery.h"
 
 /* The window that is due, and all that the last one will need. */
-static void prepare(void *forbidden)
+static void prepare_last(void *forbidden)
 {
     if (pd_worker_retire(pd_delivery_max_millis()) && pd_delivery_send(PD_DELIVER_LAST)) {
         pprofdelta_heap_note_mappings(pd_agent_heap());
@@ -26,7 +26,7 @@ bool pd_agent_before_confine(const char *forbidden)
 {
     if (!pd_agent_heap())
         return !atomic_exchange(&pd_is_confined, true);
-    if (!pd_agent_is_recording() || !pd_work(prepare, (void *)forbidden))
+    if (!pd_agent_is_recording() || !pd_work(prepare_last, (void *)forbidden))
         return false;
     atomic_store(&pd_is_confined, true);
     return true;

@@ -121,8 +121,8 @@ PD_PUBLIC int sigaction(int sig, const struct sigaction *restrict act,
 }
 
 /* Sets a handler by a function of an older interface. These differ in the flags that they set. */
-static pd_signal_handler *set(pd_signal_handler *(*function)(int, pd_signal_handler *), int number,
-                              pd_signal_handler *wanted)
+static pd_signal_handler *set_handler(pd_signal_handler *(*function)(int, pd_signal_handler *),
+                                      int number, pd_signal_handler *wanted)
 {
     if (!function) {
         errno = ENOSYS;
@@ -136,7 +136,7 @@ static pd_signal_handler *set(pd_signal_handler *(*function)(int, pd_signal_hand
 
 PD_PUBLIC pd_signal_handler *signal(int sig, pd_signal_handler *handler)
 {
-    return set(pd_next()->signal, sig, handler);
+    return set_handler(pd_next()->signal, sig, handler);
 }
 
 /* What signal is in a program that is compiled for the standard of C alone. Other old names are left to the C
@@ -146,5 +146,5 @@ PD_PUBLIC pd_signal_handler *__sysv_signal(int, pd_signal_handler *) // NOLINT
 
 PD_PUBLIC pd_signal_handler *sysv_signal(int sig, pd_signal_handler *handler)
 {
-    return set(pd_next()->__sysv_signal, sig, handler);
+    return set_handler(pd_next()->__sysv_signal, sig, handler);
 }

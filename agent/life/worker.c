@@ -172,7 +172,7 @@ static bool is_pressed(void)
 }
 
 /* Works until a request to end, and returns that. */
-static unsigned work(void)
+static unsigned work_until_end(void)
 {
     const uint64_t interval = pd_given.interval_nanos;
     uint64_t pause = atomic_load(&has_no_main) ? PD_NANOS_PER_SECOND / 1000 : PD_NANOS_PER_SECOND;
@@ -223,7 +223,7 @@ static bool begin_work(void)
     return false;
 }
 
-static void *run(void *unused)
+static void *run_thread(void *unused)
 {
     pd_this_thread.is_inside = true;
     atomic_store(&thread_tid, (pid_t)syscall(SYS_gettid));
@@ -235,7 +235,7 @@ static void *run(void *unused)
     pd_await_set(&is_coming, 0);
     pd_loader_try();
     prepare_for_death();
-    unsigned requested = work();
+    unsigned requested = work_until_end();
     pd_await_set(&state, STOPPED);
     if (requested & PD_REQUEST_STOP)
         end_thread(0);
@@ -244,7 +244,7 @@ static void *run(void *unused)
 
 /* The thread has a stack of the default size if it may have to run the program's exit handlers. Otherwise its stack
  * is memory of the agent, which mlockall does not lock. */
-static int create(void)
+static int create_thread(void)
 {
     enum { STACK_LEN = 256 << 10 };
     static void *stack;
@@ -257,15 +257,15 @@ static int create(void)
     pthread_sigmask(SIG_SETMASK, &all, &signals_before);
     if (!atomic_load(&has_no_main) && (stack || (stack = pd_reserve_map(STACK_LEN))))
         pthread_attr_setstack(&attributes, stack, STACK_LEN);
-    error = pthread_create(&thread, &attributes, run, NULL);
+    error = pthread_create(&thread, &attributes, run_thread, NULL);
     if (error == EINVAL) /* the program's thread-local storage needs a larger stack */
-        error = pthread_create(&thread, NULL, run, NULL);
+        error = pthread_create(&thread, NULL, run_thread, NULL);
     pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
 }
 
-static void start(void *unused)
+static void start_thread(void *unused)
 {
     int none = NONE;
     (void)unused;
@@ -274,7 +274,7 @@ static void start(void *unused)
         !atomic_compare_exchange_strong(&state, &none, WAITING))
         return;
     atomic_store(&is_coming, 1);
-    int error = create();
+    int error = create_thread();
     if (!error)
         return;
     atomic_store(&is_coming, 0);
@@ -289,7 +289,7 @@ void pd_worker_start(void)
 {
     enum { PATIENCE = 1000 };
     pd_worker_ask(PD_REQUEST_GROWN); /* the thread need not wait for anything else */
-    pd_own_stack_call(start, NULL);
+    pd_own_stack_call(start_thread, NULL);
     pd_await_change(&is_coming, 1, PATIENCE);
 }
 
@@ -315,14 +315,14 @@ void pd_worker_sampled(uint64_t n)
     if (atomic_load_explicit(&pd_is_confined, memory_order_relaxed))
         return;
     if (atomic_load_explicit(&state, memory_order_relaxed) == NONE)
-        pd_own_stack_call(start, NULL);
+        pd_own_stack_call(start_thread, NULL);
     if (pd_region_has_grown())
         pd_worker_ask(PD_REQUEST_GROWN);
     if (pd_given.threshold && n % SAMPLES_PER_CHECK == 0)
         check_threshold();
 }
 
-static bool end(pd_request request, unsigned milliseconds)
+static bool request_end(pd_request request, unsigned milliseconds)
 {
     pd_worker_ask(request);
     return pd_await_change(&state, RUNNING, milliseconds);
@@ -341,7 +341,7 @@ bool pd_worker_stop(unsigned milliseconds)
     if (end_before_work() || atomic_load(&state) != RUNNING ||
         !pd_loader_answers(PD_LOADER_PATIENCE))
         return true;
-    return end(PD_REQUEST_STOP, milliseconds);
+    return request_end(PD_REQUEST_STOP, milliseconds);
 }
 
 bool pd_worker_is_running(void)
@@ -358,7 +358,7 @@ bool pd_worker_retire(unsigned milliseconds)
         pd_worker_ask(PD_REQUEST_RETIRE);
     else if (!pd_loader_answers(PD_LOADER_PATIENCE))
         return false;
-    else if (!end(PD_REQUEST_RETIRE, milliseconds)) {
+    else if (!request_end(PD_REQUEST_RETIRE, milliseconds)) {
         atomic_fetch_and(&requests, ~(unsigned)PD_REQUEST_RETIRE);
         return false;
     }

@@ -137,7 +137,7 @@ static pd_caller interrupted_at(uintptr_t sp)
 
 /* Reads a saved word of the frame. Returns false if it is not between sp and the end of the
  * stack. */
-static bool load(uintptr_t at, uintptr_t sp, uintptr_t end, uintptr_t *out)
+static bool load_word(uintptr_t at, uintptr_t sp, uintptr_t end, uintptr_t *out)
 {
     if (at < sp || at > end - sizeof *out || at % sizeof *out)
         return false;
@@ -146,14 +146,14 @@ static bool load(uintptr_t at, uintptr_t sp, uintptr_t end, uintptr_t *out)
 }
 
 /* Goes to the caller of the frame by the rule. Returns false if that leads out of the stack. */
-static bool climb(pd_caller *at, const pd_frame_rule *rule, uintptr_t end)
+static bool climb_frame(pd_caller *at, const pd_frame_rule *rule, uintptr_t end)
 {
     uintptr_t cfa = (rule->from_fp ? at->fp : at->sp) + 8 * (uintptr_t)rule->cfa_off;
     pd_caller up = {.sp = cfa, .fp = at->fp};
     if (cfa <= at->sp || cfa > end ||
-        !load(cfa - 8 * (uintptr_t)rule->ra_below, at->sp, end, &up.pc))
+        !load_word(cfa - 8 * (uintptr_t)rule->ra_below, at->sp, end, &up.pc))
         return false;
-    if (rule->fp_below && !load(cfa - 8 * (uintptr_t)rule->fp_below, at->sp, end, &up.fp))
+    if (rule->fp_below && !load_word(cfa - 8 * (uintptr_t)rule->fp_below, at->sp, end, &up.fp))
         return false;
     up.pc = plain_address(up.pc);
     *at = up;
@@ -201,7 +201,7 @@ static bool walk_frames(const pd_caller *caller, uint64_t *stack, size_t *depth)
             /* glibc has a table for what a signal handler returns to. So this is where the stack begins.
              * Elsewhere it may be that signal frame, which the unwinder knows by its instructions. */
             return pd_is_glibc();
-        } else if (!climb(&at, is_guess ? &by_frame_pointer : &rule, end)) {
+        } else if (!climb_frame(&at, is_guess ? &by_frame_pointer : &rule, end)) {
             return is_guess;
         }
     }

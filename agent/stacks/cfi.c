@@ -56,7 +56,7 @@ static uint64_t read_uleb(cursor *c)
     return read_leb(c, false);
 }
 
-static void skip(cursor *c, uint64_t len)
+static void skip_bytes(cursor *c, uint64_t len)
 {
     c->bad |= (uint64_t)(c->end - c->at) < len;
     c->at += c->bad ? 0 : len;
@@ -132,7 +132,7 @@ typedef struct machine {
     size_t depth;
 } machine;
 
-static void set(machine *m, uint64_t reg, int64_t where)
+static void set_rule(machine *m, uint64_t reg, int64_t where)
 {
     if (reg == m->cie->ra_register)
         m->now.ra = where;
@@ -141,7 +141,7 @@ static void set(machine *m, uint64_t reg, int64_t where)
 }
 
 /* Executes one instruction. */
-static void step(machine *m, cursor *c)
+static void execute_one(machine *m, cursor *c)
 {
     uint64_t op = read_fixed(c, 1), reg = op & 0x3f;
     switch (op < OP_ADVANCE ? op : op - reg) {
@@ -162,16 +162,16 @@ static void step(machine *m, cursor *c)
     case OP_OFFSET_EXTENDED:
     case OP_OFFSET:
         reg = op == OP_OFFSET_EXTENDED ? read_uleb(c) : reg;
-        set(m, reg, (int64_t)read_uleb(c) * m->cie->data_align);
+        set_rule(m, reg, (int64_t)read_uleb(c) * m->cie->data_align);
         break;
     case OP_RESTORE_EXTENDED:
     case OP_RESTORE:
         reg = op == OP_RESTORE_EXTENDED ? read_uleb(c) : reg;
-        set(m, reg, reg == m->cie->ra_register ? m->initial.ra : m->initial.fp);
+        set_rule(m, reg, reg == m->cie->ra_register ? m->initial.ra : m->initial.fp);
         break;
     case OP_UNDEFINED:
     case OP_SAME_VALUE:
-        set(m, read_uleb(c), op == OP_UNDEFINED ? UNDEFINED : UNCHANGED);
+        set_rule(m, read_uleb(c), op == OP_UNDEFINED ? UNDEFINED : UNCHANGED);
         break;
     case OP_DEF_CFA:
     case OP_DEF_CFA_REGISTER:
@@ -198,11 +198,11 @@ static void step(machine *m, cursor *c)
 
 /* Runs the program until it ends or reaches addresses behind pc. Returns false if it has an
  * unknown instruction. */
-static bool execute(machine *m, cursor program, uint64_t pc)
+static bool execute_program(machine *m, cursor program, uint64_t pc)
 {
     while (program.at < program.end && !program.bad) {
         frame before = m->now;
-        step(m, &program);
+        execute_one(m, &program);
         if (m->loc > pc) {
             m->now = before;
             break;
@@ -241,7 +241,7 @@ static bool read_common(const uint8_t *at, common *out)
         return false;
     uint64_t len = read_uleb(&c);
     out->program = c;
-    skip(&out->program, len);
+    skip_bytes(&out->program, len);
     for (const char *letter = augmentation + 1; *letter && !c.bad; letter++) {
         if (*letter == 'R')
             out->pointer_encoding = (uint8_t)read_fixed(&c, 1);
@@ -305,15 +305,15 @@ pd_frame_rule pd_cfi_find(uintptr_t pc)
         return complex;
     uint64_t begin = read_pointer(&c, cie.pointer_encoding);
     read_pointer(&c, cie.pointer_encoding & ENC_FORMAT); /* the length */
-    skip(&c, read_uleb(&c));
+    skip_bytes(&c, read_uleb(&c));
     if (c.bad)
         return complex;
     if (cie.is_signal)
         return (pd_frame_rule){.kind = PD_FRAME_SIGNAL};
     machine m = {.cie = &cie, .now.cfa_register = NO_REGISTER};
-    if (!execute(&m, cie.program, UINT64_MAX))
+    if (!execute_program(&m, cie.program, UINT64_MAX))
         return complex;
     m.initial = m.now;
     m.loc = begin;
-    return execute(&m, c, pc) ? to_rule(&m.now) : complex;
+    return execute_program(&m, c, pc) ? to_rule(&m.now) : complex;
 }

@@ -213,7 +213,7 @@ static pprofdelta_frame frame; /* the last result */
 static atomic_bool is_stale;
 static PD_OF_PROCESS bool is_open;
 
-static void empty(void)
+static void empty_names(void)
 {
     if (cache && madvise(cache, sizeof *cache, MADV_DONTNEED)) /* back to zeros */
         memset(cache, 0, sizeof *cache);                       /* which locked memory is not */
@@ -233,7 +233,7 @@ void pd_function_names_open(void)
 {
     is_open = true;
     if (atomic_exchange(&is_stale, false))
-        empty();
+        empty_names();
 }
 
 static uint16_t *slot_of(uint64_t address)
@@ -276,7 +276,7 @@ void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *o
     if (!cache || !is_open || atomic_load(&is_stale) || !address || !pd_loader_answers(0))
         return;
     if (names_len >= NAMES_LEN / 2 || text_len > TEXT_LEN - LONGEST)
-        empty();
+        empty_names();
     uint16_t *slot = slot_of(address);
     if (!*slot)
         add_name(slot, address);

@@ -54,7 +54,7 @@ static bool has_object(const objects *o, pd_object_range range)
 }
 
 /* If the table is full, further ranges are ignored. */
-static void count(pd_object_range range)
+static void count_unloaded(pd_object_range range)
 {
     size_t len = atomic_load(&ranges_len), i = 0;
     while (i < len && !is_same(ranges[i].at, range))
@@ -74,7 +74,7 @@ void pd_unloaded_update(void)
     dl_iterate_phdr(note_object, &now);
     for (size_t i = 0; i < known.len; i++)
         if (!has_object(&now, known.at[i]))
-            count(known.at[i]);
+            count_unloaded(known.at[i]);
     known = now;
     pd_lock_give(&lock);
 }

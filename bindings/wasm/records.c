@@ -176,9 +176,9 @@ static pprofdelta_status begin_records(pprofdelta_recorder *r, const given *from
 /* What the series is after the window: if it has arrived, and if not. */
 static void put_series(const pprofdelta_recorder *r)
 {
-    pd_life arrived = r->life, lost = r->life;
-    (void)pd_life_commit(&arrived, NULL); /* it was written */
-    (void)pd_life_abandon(&lost);
+    pd_steps arrived = r->life, lost = r->life;
+    (void)pd_steps_commit(&arrived, NULL); /* it was written */
+    (void)pd_steps_abandon(&lost);
     bool has_base = r->has_base || r->how == PD_SUBTRACT_ALL;
     record_series after[] = {{arrived.series, r->time_nanos, 1, 1},
                              {lost.series, r->time_nanos, 1, has_base}};

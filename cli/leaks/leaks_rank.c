@@ -174,7 +174,7 @@ static bool is_uncertain(const cli_leaks_row *row)
 }
 
 /* Does the stack belong to the cause of a suspect? Stacks that may grow do, too. */
-static bool belongs(const cli_leaks_row *row, const cli_leaks_cause *cause)
+static bool belongs_to_cause(const cli_leaks_row *row, const cli_leaks_cause *cause)
 {
     bool may_grow =
         row->verdict.kind != CLI_LEAKS_NONE || (is_uncertain(row) && row->verdict.growth > 0);
@@ -187,7 +187,7 @@ static void join_place(cli_leaks_ranking *r, const cli_leaks_row *suspect)
     cli_leaks_rows *rows = r->rows;
     cli_leaks_total sum = {.stacks = 0};
     for (size_t i = 0; i < rows->len; i++)
-        if (belongs(&rows->rows[i], &suspect->cause))
+        if (belongs_to_cause(&rows->rows[i], &suspect->cause))
             cli_leaks_add_up(&sum, rows, i);
     if (sum.stacks < 2)
         return;
@@ -196,7 +196,7 @@ static void join_place(cli_leaks_ranking *r, const cli_leaks_row *suspect)
         sum.sum.verdict = suspect->verdict;
     sum.sum.group = ++r->groups;
     for (size_t i = 0; i < rows->len; i++)
-        if (belongs(&rows->rows[i], &suspect->cause))
+        if (belongs_to_cause(&rows->rows[i], &suspect->cause))
             rows->rows[i].group = r->groups;
     cli_leaks_add_sum(r, CLI_LEAKS_PLACE, &sum);
 }

@@ -222,7 +222,8 @@ static bool has_ended(const survivors *s, size_t points)
 /* ---- backlog ------------------------------------------------------------------------------ */
 
 /* The age that a share of those that died in a point had, between two whole ages. */
-static double quantile(const cli_leaks_cohorts *cohorts, size_t died, double deaths, double share)
+static double death_quantile(const cli_leaks_cohorts *cohorts, size_t died, double deaths,
+                             double share)
 {
     double wanted = share * deaths, sum = 0;
     for (size_t age = 0; age <= died; age++) {
@@ -266,11 +267,11 @@ static double doubt_of_backlog(const cli_leaks_cohorts *cohorts, size_t points)
             continue;
         all += deaths;
         at[len] = died;
-        medians[len] = quantile(cohorts, died, deaths, 0.5);
-        cli_leaks_insert(
-            spreads, len,
-            (quantile(cohorts, died, deaths, 0.75) - quantile(cohorts, died, deaths, 0.25)) /
-                fmax(medians[len], 0.5));
+        medians[len] = death_quantile(cohorts, died, deaths, 0.5);
+        cli_leaks_insert(spreads, len,
+                         (death_quantile(cohorts, died, deaths, 0.75) -
+                          death_quantile(cohorts, died, deaths, 0.25)) /
+                             fmax(medians[len], 0.5));
         len++;
     }
     if (len < (size_t)backlog_points || all < backlog_deaths_all ||

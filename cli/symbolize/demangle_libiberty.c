@@ -20,7 +20,7 @@ typedef struct result {
 } result;
 
 /* The demangler has no other way to stop. What it has allocated then is lost with the process. */
-static void take(const char *text, size_t len, void *cookie)
+static void take_text(const char *text, size_t len, void *cookie)
 {
     result *r = cookie;
     if (len >= CLI_DEMANGLED_MAX - r->len)
@@ -29,14 +29,14 @@ static void take(const char *text, size_t len, void *cookie)
     r->len += len;
 }
 
-static bool demangle(const char *mangled, result *r)
+static bool demangle_name(const char *mangled, result *r)
 {
     if (setjmp(r->too_long))
         return false;
-    if (rust_demangle_callback(mangled, DMGL_RUST, take, r))
+    if (rust_demangle_callback(mangled, DMGL_RUST, take_text, r))
         return true;
     r->len = 0;
-    return cplus_demangle_v3_callback(mangled, DMGL_ANSI, take, r) != 0;
+    return cplus_demangle_v3_callback(mangled, DMGL_ANSI, take_text, r) != 0;
 }
 
 size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX]) // NOLINT: it is filled
@@ -46,5 +46,5 @@ size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX]) // NOLINT: 
         return 0;
     while (mangled[0] == '_' && mangled[1] == '_') /* of macOS, and of some linkers */
         mangled++;
-    return demangle(mangled, &r) ? r.len : 0;
+    return demangle_name(mangled, &r) ? r.len : 0;
 }

@@ -74,7 +74,7 @@ static bool is_function(const GElf_Sym *symbol)
            symbol->st_value;
 }
 
-static void offer(cli_wanted *wanted, best *so_far, const GElf_Sym *symbol, const char *name)
+static void offer_symbol(cli_wanted *wanted, best *so_far, const GElf_Sym *symbol, const char *name)
 {
     bool is_global = GELF_ST_BIND(symbol->st_info) != STB_LOCAL;
     bool is_better = !so_far->is_set || symbol->st_value > so_far->begin ||
@@ -100,7 +100,7 @@ static bool read_table(Elf *elf, GElf_Word type, cli_wanted *wanted, best *bests
             continue;
         has_any = true;
         for (size_t at = first_of(wanted, len, begin); at < len && wanted[at].pc < end; at++)
-            offer(&wanted[at], &bests[at], &symbol, name);
+            offer_symbol(&wanted[at], &bests[at], &symbol, name);
     }
     return has_any;
 }
@@ -117,7 +117,7 @@ bool cli_table_name(Elf *elf, cli_wanted *wanted, size_t len)
 /* ---- entries --------------------------------------------------------------------------------- */
 
 /* Gives the address to the unit. Later units do not take it away. */
-static bool claim(const walk *w, cli_wanted *wanted)
+static bool claim_address(const walk *w, cli_wanted *wanted)
 {
     bool is_free = !wanted->unit;
     if (is_free)
@@ -152,8 +152,8 @@ static bool take_ranges(walk *w, Dwarf_Die *die, uint64_t root)
             continue;
         for (size_t i = first_of(w->wanted, w->len, begin); i < w->len && w->wanted[i].pc < end;
              i++)
-            has_any |=
-                root ? add_link(w, &w->wanted[i], die, root, is_root) : claim(w, &w->wanted[i]);
+            has_any |= root ? add_link(w, &w->wanted[i], die, root, is_root)
+                            : claim_address(w, &w->wanted[i]);
     }
     return has_any;
 }
@@ -161,7 +161,7 @@ static bool take_ranges(walk *w, Dwarf_Die *die, uint64_t root)
 /* Visits the entries in this one. Nested functions can be in a function that holds no wanted
  * address, but inlined calls cannot. The offsets of entries rise. In a damaged file a sibling may be
  * a child, too: the entries in it would be visited twice, and those in them four times. */
-static void visit(walk *w, Dwarf_Die *parent, uint64_t root, size_t depth)
+static void visit_entry(walk *w, Dwarf_Die *parent, uint64_t root, size_t depth)
 {
     Dwarf_Die die;
     if (depth == DEPTH_MAX || dwarf_child(parent, &die))
@@ -177,7 +177,7 @@ static void visit(walk *w, Dwarf_Die *parent, uint64_t root, size_t depth)
         if (is_root || tag == DW_TAG_inlined_subroutine)
             is_entered = take_ranges(w, &die, inner) || is_root;
         if (is_entered && dwarf_haschildren(&die) > 0)
-            visit(w, &die, inner, depth + 1);
+            visit_entry(w, &die, inner, depth + 1);
     } while (!dwarf_siblingof(&die, &die));
 }
 
@@ -346,7 +346,7 @@ static void visit_units(walk *w, Dwarf *dwarf, FILE *out)
         if (type == DW_UT_type || type == DW_UT_split_type || !take_ranges(w, &unit, 0))
             continue;
         w->unit = find_entries(w, &unit);
-        visit(w, &w->unit, 0, 0);
+        visit_entry(w, &w->unit, 0, 0);
         w->unit = unit; /* which has the directory of the compilation */
         for (size_t i = 0; i < w->len; i++)
             if (w->wanted[i].unit == w->unit_1)

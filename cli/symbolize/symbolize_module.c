@@ -137,7 +137,7 @@ static void keep_file(const search *s, elf_file *file)
 }
 
 /* The checksum of gzip, as .gnu_debuglink has it. */
-static uint32_t checksum(int fd)
+static uint32_t file_checksum(int fd)
 {
     unsigned char bytes[1 << 14];
     uLong crc = crc32(0, NULL, 0);
@@ -160,7 +160,7 @@ static bool is_wanted(const search *s, const elf_file *file, const char *id, pro
     const char *wanted = s->request->build_id;
     if (has == LINK) {
         write_id(s->files->binary.elf, own, sizeof own);
-        return *id && *own ? !strcmp(id, own) : checksum(file->fd) == s->crc;
+        return *id && *own ? !strcmp(id, own) : file_checksum(file->fd) == s->crc;
     }
     return *wanted ? !strcmp(id, wanted) : has == PLACE && !s->request->places->needs_build_id;
 }

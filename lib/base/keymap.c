@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-static size_t next(const pd_keymap *map, size_t slot)
+static size_t next_slot(const pd_keymap *map, size_t slot)
 {
     return slot + 1 == map->slots_cap ? 0 : slot + 1;
 }
 
 /* The key's bits in a slot: those above the number. */
-static uint32_t mark(const pd_keymap *map, pd_key key)
+static uint32_t key_mark(const pd_keymap *map, pd_key key)
 {
     return (uint32_t)key.hi & ~map->low;
 }
@@ -18,18 +18,18 @@ static uint32_t number_in(const pd_keymap *map, uint32_t slot)
     return (slot & map->low) - 1; /* PD_KEYMAP_NONE for a free slot */
 }
 
-static bool holds(const pd_keymap *map, uint32_t slot, pd_key key)
+static bool slot_holds(const pd_keymap *map, uint32_t slot, pd_key key)
 {
     return ((slot ^ (uint32_t)key.hi) & ~map->low) == 0 &&
            pd_key_equal(map->keys[number_in(map, slot)], key);
 }
 
 /* The slot that holds the key, or the free slot at which it belongs. */
-static size_t probe(const pd_keymap *map, pd_key key)
+static size_t probe_slot(const pd_keymap *map, pd_key key)
 {
     size_t slot = pd_keymap_home(map, key);
-    while (map->slots[slot] && !holds(map, map->slots[slot], key))
-        slot = next(map, slot);
+    while (map->slots[slot] && !slot_holds(map, map->slots[slot], key))
+        slot = next_slot(map, slot);
     return slot;
 }
 
@@ -44,13 +44,13 @@ size_t pd_keymap_reindex(pd_keymap *map, size_t len, size_t most)
         size_t slot = pd_keymap_home(map, key), passed = 0;
         if (map->len + AHEAD < len)
             pd_keymap_prefetch(map, map->keys[map->len + AHEAD]);
-        while (map->slots[slot] && passed < most && !holds(map, map->slots[slot], key)) {
-            slot = next(map, slot);
+        while (map->slots[slot] && passed < most && !slot_holds(map, map->slots[slot], key)) {
+            slot = next_slot(map, slot);
             passed++;
         }
         if (map->slots[slot])
             break;
-        map->slots[slot] = mark(map, key) | ((uint32_t)map->len + 1);
+        map->slots[slot] = key_mark(map, key) | ((uint32_t)map->len + 1);
     }
     return map->len;
 }
@@ -104,15 +104,15 @@ uint32_t pd_keymap_find(const pd_keymap *map, pd_key key)
 {
     if (!map->len)
         return PD_KEYMAP_NONE;
-    return number_in(map, map->slots[probe(map, key)]);
+    return number_in(map, map->slots[probe_slot(map, key)]);
 }
 
 uint32_t pd_keymap_add(pd_keymap *map, pd_key key)
 {
-    size_t slot = probe(map, key);
+    size_t slot = probe_slot(map, key);
     if (!map->slots[slot]) {
         map->keys[map->len++] = key;
-        map->slots[slot] = mark(map, key) | (uint32_t)map->len;
+        map->slots[slot] = key_mark(map, key) | (uint32_t)map->len;
     }
     return number_in(map, map->slots[slot]);
 }
@@ -128,7 +128,7 @@ void pd_keymap_truncate(pd_keymap *map, size_t len)
     /* Newest first. A key went into the first free slot of its run while all older keys had theirs.
      * Freeing slots in the opposite order leaves no hole in a run. */
     while (map->len > len) {
-        size_t slot = probe(map, map->keys[map->len - 1]);
+        size_t slot = probe_slot(map, map->keys[map->len - 1]);
         map->slots[slot] = 0;
         map->len--;
     }

@@ -8,7 +8,7 @@
 
 enum { SPINS = 100, REST = 32, REST_FOR_SLEEPERS = 2000 };
 
-static inline void breathe(void)
+static inline void pause_spin(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -22,7 +22,7 @@ void pd_lock_wait(pd_lock *lock)
     for (int i = 0; i < SPINS; i++) {
         if (!__atomic_load_n(&lock->state, __ATOMIC_RELAXED) && pd_lock_try(lock))
             return;
-        breathe();
+        pause_spin();
     }
     int kept = errno;
     while (__atomic_exchange_n(&lock->state, 2, __ATOMIC_ACQUIRE))
@@ -43,6 +43,6 @@ void pd_lock_rest(pd_lock *lock)
     pd_lock_give(lock);
     int most = has_sleepers ? REST_FOR_SLEEPERS : REST;
     for (int i = 0; i < most && !__atomic_load_n(&lock->state, __ATOMIC_RELAXED); i++)
-        breathe();
+        pause_spin();
     pd_lock_take(lock);
 }

@@ -64,7 +64,7 @@ pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t nee
 }
 
 /* A 32nd more than needed, at most MOST bytes more. */
-static size_t tight(size_t need, size_t size)
+static size_t tight_size(size_t need, size_t size)
 {
     enum { MOST = 256 << 10 };
     size_t more = need / 32, most = MOST / size;
@@ -78,7 +78,7 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
     if (need <= *cap)
         return PPROFDELTA_OK;
     if (mem->is_tight)
-        return pd_mem_reserve(mem, ptr, cap, tight(need, size), size, err);
+        return pd_mem_reserve(mem, ptr, cap, tight_size(need, size), size, err);
     size_t want = *cap < SIZE_MAX / 2 ? *cap + *cap / 2 + 64 / size + 4 : need;
     if (want < need)
         want = need;

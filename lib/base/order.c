@@ -3,7 +3,8 @@
 #include "base/mem.h"
 
 /* Moves the element at `at` down in a heap, in which none is before those below it. */
-static void sift(uint32_t *list, size_t at, size_t len, pd_is_behind *is_behind, const void *cookie)
+static void sift_down(uint32_t *list, size_t at, size_t len, pd_is_behind *is_behind,
+                      const void *cookie)
 {
     for (size_t child; (child = 2 * at + 1) < len; at = child) {
         child += child + 1 < len && is_behind(cookie, list[child + 1], list[child]);
@@ -16,9 +17,9 @@ static void sift(uint32_t *list, size_t at, size_t len, pd_is_behind *is_behind,
 void pd_order(uint32_t *list, size_t len, pd_is_behind *is_behind, const void *cookie)
 {
     for (size_t i = len / 2; i-- > 0;)
-        sift(list, i, len, is_behind, cookie);
+        sift_down(list, i, len, is_behind, cookie);
     for (size_t end = len; end-- > 1;) {
         PD_SWAP(uint32_t, list[0], list[end]);
-        sift(list, 0, end, is_behind, cookie);
+        sift_down(list, 0, end, is_behind, cookie);
     }
 }

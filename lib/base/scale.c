@@ -24,7 +24,7 @@ typedef struct wide {
     uint64_t hi, lo;
 } wide;
 
-static wide multiply(uint64_t a, uint64_t b)
+static wide multiply_wide(uint64_t a, uint64_t b)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
     uint64_t low = a0 * b0, middle = a1 * b0 + (low >> 32);
@@ -56,7 +56,7 @@ static split split_at(wide product, int shift)
 
 static int64_t scale_magnitude(pd_scale scale, uint64_t magnitude, pd_carry *carry)
 {
-    split s = split_at(multiply(magnitude, scale.mantissa), scale.shift);
+    split s = split_at(multiply_wide(magnitude, scale.mantissa), scale.shift);
     if (s.is_huge || s.whole >= INT64_MAX)
         return INT64_MAX;
     const int drop = 64 - CARRY_BITS;

@@ -40,7 +40,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     pprofdelta_builder *b = NULL;
     PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &b, sizeof *b, err));
     b->mem = mem;
-    b->life.series.last.to_nanos = pd_time_now();
+    b->steps.series.last.to_nanos = pd_time_now();
     pd_stack_numbers_init(&b->numbers);
     pd_mem_init(&b->export_mem, &mem.allocator, mem.limit);
     begin_collected(b, &b->outgoing, o.types_len);
@@ -102,7 +102,7 @@ static pd_sample *take_from_pool(pprofdelta_builder *b)
     return s;
 }
 
-static void recycle(pd_sample *s)
+static void recycle_sample(pd_sample *s)
 {
     atomic_store_explicit(&s->is_used, false, memory_order_release);
 }
@@ -129,23 +129,23 @@ static bool is_of_parent(const pd_sample *s)
 }
 
 /* Gathers the samples of a list, of which *list is what is left. */
-static pprofdelta_status gather(pprofdelta_builder *b, pd_sample **list, pprofdelta_error *err)
+static pprofdelta_status gather_list(pprofdelta_builder *b, pd_sample **list, pprofdelta_error *err)
 {
     for (pd_sample *s; (s = *list);) {
         if (!is_of_parent(s))
             PD_TRY(pd_collected_add(&b->gathering, s, err));
         *list = s->next;
-        recycle(s);
+        recycle_sample(s);
     }
     return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_builder_drain(pprofdelta_builder *b, pprofdelta_error *err)
 {
-    pprofdelta_status status = gather(b, &b->waiting, err);
+    pprofdelta_status status = gather_list(b, &b->waiting, err);
     if (!status) {
         b->waiting = atomic_exchange_explicit(&b->queue, NULL, memory_order_acquire);
-        status = gather(b, &b->waiting, err);
+        status = gather_list(b, &b->waiting, err);
     }
     atomic_store_explicit(&b->trouble, (int)status, memory_order_relaxed);
     return status;
@@ -229,7 +229,7 @@ pprofdelta_status pprofdelta_builder_add(pprofdelta_builder *b, const pprofdelta
     else if (atomic_load_explicit(&b->trouble, memory_order_relaxed))
         status = try_to_drain(b, err);
     if (status) {
-        recycle(s);
+        recycle_sample(s);
         return status;
     }
     push_on(&b->queue, s, &s->next);

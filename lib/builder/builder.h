@@ -85,7 +85,7 @@ struct pprofdelta_builder {
     /* Windows. */
     pd_lock work;
     pd_collected outgoing;
-    pd_life life;
+    pd_steps steps;
     pd_door door;
     pd_mem export_mem; /* of the output */
     pd_transfer transfer;

@@ -80,7 +80,7 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
         pd_key key = sum->ledger.keys.keys[i];
         int64_t *values = pd_ledger_base(&sum->ledger, i);
         if (begin_sample(c, key, values, err)) {
-            pd_transfer_sample(&c->transfer, sum->origins[i]);
+            pd_transfer_sample(&c->transfer, sum->offsets[i]);
             PD_TRY(pd_totals_add(&c->sum, key, values));
         }
         memset(values, 0, from->types * sizeof *values);

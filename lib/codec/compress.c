@@ -24,7 +24,7 @@ static ZSTD_CCtx *new_zstd(int level)
 }
 
 /* Returns the most that `len` bytes are compressed to, or 0 if there is no memory for a compressor. */
-static size_t bound(pd_compressor *c, size_t len)
+static size_t compressed_bound(pd_compressor *c, size_t len)
 {
     bool is_gzip = c->compression == PPROFDELTA_GZIP;
     if (!c->state && is_gzip)
@@ -37,7 +37,7 @@ static size_t bound(pd_compressor *c, size_t len)
 }
 
 /* Compresses all of `in` into c->out. Returns the length, or 0 if it does not fit. */
-static size_t pack(pd_compressor *c, pd_bytes in)
+static size_t compress_all(pd_compressor *c, pd_bytes in)
 {
     if (c->compression == PPROFDELTA_GZIP)
         return libdeflate_gzip_compress(c->state, in.ptr, in.len, c->out.ptr, c->out.cap);
@@ -51,7 +51,7 @@ static size_t pack(pd_compressor *c, pd_bytes in)
  * take longer to clear than such a profile to make. */
 enum { FASTEST = 1, STORED_MOST = 4000, STORED_MORE = 10 + 5 + 8 };
 
-static uint8_t *put(uint8_t *out, uint32_t number, size_t len)
+static uint8_t *put_number(uint8_t *out, uint32_t number, size_t len)
 {
     for (size_t i = 0; i < len; i++, number >>= 8)
         *out++ = (uint8_t)number;
@@ -59,15 +59,16 @@ static uint8_t *put(uint8_t *out, uint32_t number, size_t len)
 }
 
 /* Writes one gzip member with one block as it is. Returns the length. */
-static size_t store(pd_bytes in, uint8_t *out)
+static size_t store_gzip(pd_bytes in, uint8_t *out)
 {
     static const uint8_t head[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 0xff, 1 /* the last block */};
     uint8_t *at = (uint8_t *)memcpy(out, head, sizeof head) + sizeof head;
-    at = put(at, (uint32_t)in.len, 2);
-    at = put(at, ~(uint32_t)in.len, 2);
+    at = put_number(at, (uint32_t)in.len, 2);
+    at = put_number(at, ~(uint32_t)in.len, 2);
     if (in.len)
         memcpy(at, in.ptr, in.len);
-    put(put(at + in.len, libdeflate_crc32(0, in.ptr, in.len), 4), (uint32_t)in.len, 4);
+    put_number(put_number(at + in.len, libdeflate_crc32(0, in.ptr, in.len), 4), (uint32_t)in.len,
+               4);
     return in.len + STORED_MORE;
 }
 
@@ -101,15 +102,15 @@ pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, 
     if (c->compression == PPROFDELTA_GZIP && c->level == FASTEST && in.len <= STORED_MOST) {
         c->out.len = 0;
         PD_TRY(pd_buffer_room(mem, &c->out, in.len + STORED_MORE, err));
-        c->out.len = store(in, c->out.ptr);
+        c->out.len = store_gzip(in, c->out.ptr);
         *out = (pd_bytes){c->out.ptr, c->out.len};
         return PPROFDELTA_OK;
     }
-    size_t most = bound(c, in.len);
+    size_t most = compressed_bound(c, in.len);
     size_t room = mem->is_tight ? most / 2 + 64 : most; /* profiles shrink 3 to 10 times */
     for (c->out.len = 0; most; room = most) {
         PD_TRY(pd_buffer_room(mem, &c->out, room, err));
-        c->out.len = pack(c, in);
+        c->out.len = compress_all(c, in);
         *out = (pd_bytes){c->out.ptr, c->out.len};
         if (c->out.len)
             return PPROFDELTA_OK;

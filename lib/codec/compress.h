@@ -2,7 +2,7 @@
 #ifndef PD_CODEC_COMPRESS_H
 #define PD_CODEC_COMPRESS_H
 
-#include "base/life.h"
+#include "base/steps.h"
 #include "base/mem.h"
 
 typedef struct pd_compressor {

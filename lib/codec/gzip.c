@@ -17,7 +17,7 @@ enum { HEADER_LEN = 10, TRAILER_LEN = 8, METHOD_DEFLATE = 8 };
 enum { FHCRC = 0x02, FEXTRA = 0x04, FNAME = 0x08, FCOMMENT = 0x10, FRESERVED = 0xe0 };
 
 /* A little endian number of up to four bytes. */
-static uint32_t load(const uint8_t *p, size_t len)
+static uint32_t load_number(const uint8_t *p, size_t len)
 {
     return (uint32_t)pd_little_endian(p, len);
 }
@@ -27,7 +27,7 @@ static pprofdelta_status cut_off(const pd_source *s, const char *where, pprofdel
     return PD_REFUSE(err, s->file.len, "the file is cut off in the %s", where);
 }
 
-static bool skip(pd_source *s, size_t n)
+static bool skip_bytes(pd_source *s, size_t n)
 {
     if (n > s->file.len - s->pos)
         return false;
@@ -38,22 +38,22 @@ static bool skip(pd_source *s, size_t n)
 static bool skip_extra(pd_source *s)
 {
     size_t at = s->pos;
-    return skip(s, 2) && skip(s, load(s->file.ptr + at, 2));
+    return skip_bytes(s, 2) && skip_bytes(s, load_number(s->file.ptr + at, 2));
 }
 
 static bool skip_string(pd_source *s)
 {
     const uint8_t *from = s->file.ptr + s->pos;
     const uint8_t *end = memchr(from, 0, s->file.len - s->pos);
-    return end && skip(s, (size_t)(end - from) + 1);
+    return end && skip_bytes(s, (size_t)(end - from) + 1);
 }
 
 static pprofdelta_status read_header_crc(pd_source *s, size_t start, pprofdelta_error *err)
 {
     size_t at = s->pos;
-    if (!skip(s, 2))
+    if (!skip_bytes(s, 2))
         return cut_off(s, "gzip header", err);
-    unsigned want = load(s->file.ptr + at, 2);
+    unsigned want = load_number(s->file.ptr + at, 2);
     unsigned got = libdeflate_crc32(0, s->file.ptr + start, at - start) & 0xffff;
     if (got != want)
         return PD_REFUSE(err, at, "the gzip header has the CRC-16 %04x and says %04x", got, want);
@@ -64,7 +64,7 @@ static pprofdelta_status read_header_crc(pd_source *s, size_t start, pprofdelta_
 static pprofdelta_status read_header(pd_source *s, pprofdelta_error *err)
 {
     size_t start = s->pos;
-    if (!skip(s, HEADER_LEN))
+    if (!skip_bytes(s, HEADER_LEN))
         return cut_off(s, "gzip header", err);
     unsigned method = s->file.ptr[start + 2], flags = s->file.ptr[start + 3];
     if (method != METHOD_DEFLATE)
@@ -83,9 +83,9 @@ static pprofdelta_status read_trailer(pd_source *s, uint32_t got, uint64_t len,
                                       pprofdelta_error *err)
 {
     size_t at = s->pos;
-    if (!skip(s, TRAILER_LEN))
+    if (!skip_bytes(s, TRAILER_LEN))
         return cut_off(s, "gzip trailer", err);
-    unsigned crc = load(s->file.ptr + at, 4), size = load(s->file.ptr + at + 4, 4);
+    unsigned crc = load_number(s->file.ptr + at, 4), size = load_number(s->file.ptr + at + 4, 4);
     if (got != crc)
         return PD_REFUSE(err, at, "the content has the CRC-32 %08x and the gzip trailer says %08x",
                          got, crc);
@@ -96,10 +96,11 @@ static pprofdelta_status read_trailer(pd_source *s, uint32_t got, uint64_t len,
 }
 
 /* The length in the file's last bytes: of all the content if there is one member. */
-static uint64_t announced(pd_bytes file)
+static uint64_t announced_size(pd_bytes file)
 {
     enum { MAX_RATIO = 258 * 4 }; /* a copy of 258 bytes takes 2 bits */
-    uint64_t size = file.len < HEADER_LEN + TRAILER_LEN ? 0 : load(file.ptr + file.len - 4, 4);
+    uint64_t size =
+        file.len < HEADER_LEN + TRAILER_LEN ? 0 : load_number(file.ptr + file.len - 4, 4);
     return size > (uint64_t)file.len * MAX_RATIO ? 0 : size;
 }
 
@@ -137,7 +138,7 @@ static bool inflate_quick(pd_source *s)
     return is_good;
 }
 
-static void end(pd_source *s)
+static void end_gzip(pd_source *s)
 {
     pd_buffer_release(s->mem, &s->state);
     libdeflate_free_decompressor(s->gzip);
@@ -159,7 +160,7 @@ typedef struct pd_zlib {
     _Alignas(max_align_t) uint8_t room[64 << 10];
 } pd_zlib; /* nothing is to be given back */
 
-static void *allocate(void *opaque, unsigned items, unsigned size)
+static void *allocate_zlib(void *opaque, unsigned items, unsigned size)
 {
     enum { ALIGN = 64 }; /* zlib-ng aligns its window to as much by itself */
     pd_zlib *zlib = opaque;
@@ -171,7 +172,7 @@ static void *allocate(void *opaque, unsigned items, unsigned size)
     return ptr;
 }
 
-static void release(void *opaque, void *ptr)
+static void release_zlib(void *opaque, void *ptr)
 {
     (void)opaque;
     (void)ptr;
@@ -184,7 +185,7 @@ static pprofdelta_status begin_member(pd_source *s, pprofdelta_error *err)
     PD_TRY(pd_mem_reserve(s->mem, &s->state.ptr, &s->state.cap, sizeof(pd_zlib), 1, err));
     pd_zlib *zlib = (void *)s->state.ptr;
     zlib->used = 0;
-    zlib->z = (z_stream){.zalloc = allocate, .zfree = release, .opaque = zlib};
+    zlib->z = (z_stream){.zalloc = allocate_zlib, .zfree = release_zlib, .opaque = zlib};
     if (inflateInit2(&zlib->z, RAW) != Z_OK)
         return pd_no_memory(err, "a gzip decompressor");
     s->member_off = s->pos;
@@ -253,4 +254,4 @@ static pprofdelta_status inflate_some(pd_source *s, uint8_t *out, size_t room, s
     return status;
 }
 
-const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, end, announced, inflate_quick};
+const pd_decoder pd_gzip_decoder = {"gzip", inflate_some, end_gzip, announced_size, inflate_quick};

@@ -62,15 +62,15 @@ void pd_source_rest(pd_source *s)
 }
 
 /* Goes to the beginning of a file, which is borrowed. */
-static void begin(pd_source *s, pd_mem *mem, pd_bytes file, size_t piece)
+static void begin(pd_source *s, pd_mem *mem, pd_bytes file, size_t chunk)
 {
     if (mem->is_tight)
         pd_source_rest(s);
     *s = (pd_source){.mem = mem,
-                     .is_whole = !piece,
+                     .is_whole = !chunk,
                      .whole = file,
                      .file = file,
-                     .piece = piece,
+                     .chunk = chunk,
                      .useful = UINT64_MAX,
                      .window = {.ptr = s->window.ptr, .cap = s->window.cap},
                      .decoder = decoders[pd_container_of(file.ptr, file.len)],
@@ -88,7 +88,7 @@ static bool is_too_much(const pd_source *s)
     uint64_t len = s->base + s->window.len;
     bool is_thin = len > SHORT && len / PD_INFLATE_RATIO > s->pos;
     bool is_idle = s->useful < len && len - s->useful > most;
-    return s->piece && (is_thin || is_idle);
+    return s->chunk && (is_thin || is_idle);
 }
 
 /* Inflates the next `room` bytes into the window, which has the room; fewer only at the end. Stops between two steps,
@@ -115,7 +115,7 @@ static pprofdelta_status inflate_some(pd_source *s, size_t room, pprofdelta_erro
 
 /* Makes room for what a file announces, and a byte more, which shows that there is no more. An
  * announcement is believed as far as profiles are compressed and the limit allows. */
-static pprofdelta_status believe(pd_source *s, uint64_t announced, pprofdelta_error *err)
+static pprofdelta_status reserve_announced(pd_source *s, uint64_t announced, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
     if (announced / PD_INFLATE_RATIO > s->file.len || announced >= pd_mem_left(s->mem) + w->cap)
@@ -125,11 +125,11 @@ static pprofdelta_status believe(pd_source *s, uint64_t announced, pprofdelta_er
 
 /* Makes more room, as far as the limit allows. A file that has filled some has shown that it may be as
  * long as it announces. */
-static pprofdelta_status grow(pd_source *s, pprofdelta_error *err)
+static pprofdelta_status grow_window(pd_source *s, pprofdelta_error *err)
 {
-    enum { PIECE = 64 << 10 };
+    enum { CHUNK = 64 << 10 };
     pd_buffer *w = &s->window;
-    uint64_t most = pd_mem_left(s->mem) + w->cap, need = (uint64_t)w->cap + PIECE;
+    uint64_t most = pd_mem_left(s->mem) + w->cap, need = (uint64_t)w->cap + CHUNK;
     bool says_so = w->len && pd_inflate_announced(s->file) > most;
     if (most > PTRDIFF_MAX)
         most = PTRDIFF_MAX;
@@ -142,7 +142,7 @@ static pprofdelta_status inflate_whole(pd_source *s, pprofdelta_error *err)
 {
     while (!s->is_done) {
         if (s->window.len == s->window.cap)
-            PD_TRY(grow(s, err));
+            PD_TRY(grow_window(s, err));
         PD_TRY(inflate_some(s, s->window.cap - s->window.len, err));
     }
     return PPROFDELTA_OK;
@@ -152,7 +152,7 @@ static pprofdelta_status read_whole(pd_source *s, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
     uint64_t announced = pd_inflate_announced(s->file);
-    pprofdelta_status status = believe(s, announced, err);
+    pprofdelta_status status = reserve_announced(s, announced, err);
     bool is_quick = s->decoder->quick && announced <= PD_QUICK_MOST;
     if (!status && !(is_quick && s->decoder->quick(s)))
         status = inflate_whole(s, err);
@@ -177,13 +177,13 @@ void pd_source_set(pd_source *s, pd_mem *mem, pd_bytes whole)
     s->whole = whole;
 }
 
-pprofdelta_status pd_source_open(pd_source *s, pd_mem *mem, pd_bytes file, size_t piece,
+pprofdelta_status pd_source_open(pd_source *s, pd_mem *mem, pd_bytes file, size_t chunk,
                                  pprofdelta_error *err)
 {
-    if (piece && s->is_whole) /* a window of a few pieces is enough */
+    if (chunk && s->is_whole) /* a window of a few chunks is enough */
         pd_source_end(s);
-    begin(s, mem, file, piece);
-    if (piece)
+    begin(s, mem, file, chunk);
+    if (chunk)
         return PPROFDELTA_OK;
     pprofdelta_status status = s->decoder == &plain_decoder ? PPROFDELTA_OK : read_whole(s, err);
     pd_source_set(s, mem, s->whole);
@@ -193,7 +193,7 @@ pprofdelta_status pd_source_open(pd_source *s, pd_mem *mem, pd_bytes file, size_
 pprofdelta_status pd_source_rewind(pd_source *s, pprofdelta_error *err)
 {
     bool has_first = s->is_whole || !s->base;
-    return has_first ? PPROFDELTA_OK : pd_source_open(s, s->mem, s->file, s->piece, err);
+    return has_first ? PPROFDELTA_OK : pd_source_open(s, s->mem, s->file, s->chunk, err);
 }
 
 void pd_source_end(pd_source *s)
@@ -217,12 +217,12 @@ static void move_on(pd_source *s, uint64_t from)
     s->base = keep;
 }
 
-/* Inflates a piece behind what the window holds from `from` on. */
+/* Inflates a chunk behind what the window holds from `from` on. */
 static pprofdelta_status inflate_more(pd_source *s, uint64_t from, pprofdelta_error *err)
 {
     move_on(s, from);
-    PD_TRY(pd_buffer_room(s->mem, &s->window, s->piece, err));
-    return inflate_some(s, s->piece, err);
+    PD_TRY(pd_buffer_room(s->mem, &s->window, s->chunk, err));
+    return inflate_some(s, s->chunk, err);
 }
 
 pprofdelta_status pd_source_finish(pd_source *s, pprofdelta_error *err)

@@ -3,11 +3,11 @@
  *
  *     whole      all bytes are in memory. A gzip file is inflated by libdeflate, the quick
  *                way. What that refuses is inflated again, the careful way, which has the words.
- *     streamed   what a file inflates to, a piece at a time, the careful way. E_LIMIT if
+ *     streamed   what a file inflates to, a chunk at a time, the careful way. E_LIMIT if
  *                more than the limit is of no use to the reader, or it inflates to more than 1 MiB and
  *                PD_INFLATE_RATIO times what was read: so a bomb ends soon, however large it is
  *
- *     window     [ from ............ end | room for a piece ]
+ *     window     [ from ............ end | room for a chunk ]
  *                  base
  *
  * The window of a streamed source holds what the reader still needs. It moves on as the reader does, and
@@ -47,7 +47,7 @@ typedef struct pd_source {
     bool is_done;    /* everything is inflated and checked */
     pd_bytes whole;  /* if is_whole: all bytes, in window or borrowed */
     pd_bytes file;   /* borrowed */
-    size_t piece;    /* how much is inflated at a time; 0: everything */
+    size_t chunk;    /* how much is inflated at a time; 0: everything */
     uint64_t useful; /* bytes that the reader has use for, if it says so; else UINT64_MAX */
     pd_buffer window;
     uint64_t base; /* the offset of window.ptr[0] in what the file inflates to */
@@ -66,9 +66,9 @@ typedef struct pd_source {
     uint64_t zstd_held; /* what it is counted as in mem */
 } pd_source;            /* zero it to begin. What is kept serves the next file, too */
 
-/* Begins a file, which is borrowed until the next beginning: streamed, with pieces of this length, or
- * whole if piece is 0. A file that is read whole is inflated here. */
-pprofdelta_status pd_source_open(pd_source *source, pd_mem *mem, pd_bytes file, size_t piece,
+/* Begins a file, which is borrowed until the next beginning: streamed, with chunks of this length, or
+ * whole if chunk is 0. A file that is read whole is inflated here. */
+pprofdelta_status pd_source_open(pd_source *source, pd_mem *mem, pd_bytes file, size_t chunk,
                                  pprofdelta_error *err);
 
 /* Begins with bytes that are in memory and not compressed. What the source has inflated stays valid. */
@@ -111,8 +111,8 @@ pprofdelta_status pd_source_head(pd_mem *mem, pd_bytes file, pd_head *head, ppro
 
 /* ---- between the files ----------------------------------------------------------------------- */
 
-/* Is called between two pieces. The host of a WebAssembly module may end the call there, but not in the
- * quick way, which has no pieces: that is for files of so many bytes then. */
+/* Is called between two chunks. The host of a WebAssembly module may end the call there, but not in the
+ * quick way, which has no chunks: that is for files of so many bytes then. */
 #ifdef PD_POLL
 #define PD_QUICK_MOST (UINT64_C(8) << 20)
 void pd_poll(void);

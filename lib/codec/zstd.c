@@ -38,7 +38,7 @@ static uint64_t content_of(const uint8_t *frame, size_t len)
     return content < ZSTD_CONTENTSIZE_ERROR ? content : 0;
 }
 
-static uint64_t announced(pd_bytes file)
+static uint64_t announced_size(pd_bytes file)
 {
     uint64_t content = content_of(file.ptr, file.len);
     return content > (uint64_t)file.len * MAX_RATIO ? 0 : content;
@@ -62,7 +62,7 @@ static uint64_t window_of(const uint8_t *frame, size_t size)
     return (is_all ? content : window) + BLOCKS;
 }
 
-static pprofdelta_status hold(pd_source *s, uint64_t need, pprofdelta_error *err)
+static pprofdelta_status reserve_window(pd_source *s, uint64_t need, pprofdelta_error *err)
 {
     pd_mem *mem = s->mem;
     if (need <= s->zstd_held)
@@ -85,7 +85,7 @@ static pprofdelta_status new_decompressor(pd_source *s, pprofdelta_error *err)
     return pd_no_memory(err, "a zstd decompressor");
 }
 
-static void end(pd_source *s)
+static void end_zstd(pd_source *s)
 {
     if (!s->zstd_held && !s->zstd)
         return;
@@ -120,8 +120,9 @@ static pprofdelta_status begin_frame(pd_source *s, pprofdelta_error *err)
         return PD_REFUSE(err, s->pos, "the zstd frame is too short for the %llu bytes it announces",
                          (unsigned long long)content);
     if (need && need < s->zstd_held && need != content + BLOCKS)
-        end(s); /* which damaged frames are accepted depends on the window, so it is not a larger one */
-    PD_TRY(hold(s, need, err));
+        end_zstd(
+            s); /* which damaged frames are accepted depends on the window, so it is not a larger one */
+    PD_TRY(reserve_window(s, need, err));
     if (!s->zstd)
         PD_TRY(new_decompressor(s, err));
     ZSTD_DCtx_reset(s->zstd, ZSTD_reset_session_only);
@@ -170,4 +171,4 @@ static pprofdelta_status inflate_some(pd_source *s, uint8_t *out, size_t room, s
     return status;
 }
 
-const pd_decoder pd_zstd_decoder = {"zstd", inflate_some, end, announced, NULL};
+const pd_decoder pd_zstd_decoder = {"zstd", inflate_some, end_zstd, announced_size, NULL};

@@ -44,16 +44,16 @@ typedef struct pd_merge {
 
 struct pprofdelta_adder {
     pprofdelta pd;
-    /* Of a merge: that of the last target. Gauges are 0 until the last window is settled. */
+    /* Of a merge: that of the last target. Gauges are 0 until the last window is counted. */
     pd_totals sum;
     bool is_waiting;                     /* cur's window is pending: filled, not in the ledger */
-    bool has_settled;                    /* an earlier window is in the ledger */
+    bool has_earlier;                    /* an earlier window is in the ledger */
     bool is_over;                        /* finished, or failed in the middle: only free is valid */
     bool is_live;                        /* the first profile was of a live heap */
     bool is_forced;                      /* a profile was added by force */
     bool has_gap;                        /* batches are missing, and no full one has followed */
     bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger: in use, of a live heap */
-    bool has_window;                     /* a batch with absolute gauges is settled */
+    bool has_window;                     /* a batch with absolute gauges is counted */
     pprofdelta_error gap;                /* the message about the missing batches */
     pprofdelta_stamp first;              /* of the first profile of the sum */
     pprofdelta_stamp last;               /* of the last profile that counts */
@@ -160,7 +160,7 @@ static pprofdelta_status check_period(pprofdelta_adder *a, pprofdelta_error *err
 /* Begins a sum; of a merge, that of a target. */
 static pprofdelta_status begin_sum(pprofdelta_adder *a, pprofdelta_error *err)
 {
-    a->has_settled = a->merge.targets != 0;
+    a->has_earlier = a->merge.targets != 0;
     a->has_window = false;
     return pd_totals_begin(&a->sum, &a->pd.mem, a->pd.schema.len, err);
 }
@@ -173,7 +173,7 @@ static bool sums_gauges(const pprofdelta_adder *a)
 
 /* Marks the counters. If gauges are summed, these are the in-use types too, and is_gauge shows which
  * of the counters, in their order, these are. */
-static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelta_error *err)
+static pprofdelta_status classify_types(pprofdelta_adder *a, bool *is_gauge, pprofdelta_error *err)
 {
     pd_input *cur = &a->pd.cur;
     size_t len = cur->tables.types_len;
@@ -190,7 +190,8 @@ static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelt
 }
 
 /* Begins the sum with the types of the first profile. */
-static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofdelta_error *err)
+static pprofdelta_status begin_types(pprofdelta_adder *a, const bool *is_gauge,
+                                     pprofdelta_error *err)
 {
     pprofdelta *pd = &a->pd;
     pd_input *cur = &pd->cur;
@@ -212,8 +213,8 @@ static bool can_force(const pprofdelta_adder *a, const pprofdelta_stamp *next)
 }
 
 /* Decides how the new profile joins the sum. A gap is no failure yet. */
-static pprofdelta_status follow(pprofdelta_adder *a, const pprofdelta_stamp *next,
-                                pprofdelta_join *join, pprofdelta_error *err)
+static pprofdelta_status follow_last(pprofdelta_adder *a, const pprofdelta_stamp *next,
+                                     pprofdelta_join *join, pprofdelta_error *err)
 {
     pprofdelta_error why;
     pprofdelta_status status = pd_join(&a->last, next, join, &why);
@@ -272,15 +273,15 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     if (!a->is_waiting)
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
     else if (!a->merge.is_on || pd_key_equal(*target, a->merge.target))
-        PD_TRY(follow(a, stamp, join, err));
+        PD_TRY(follow_last(a, stamp, join, err));
     PD_TRY(pd_keymap_room(&a->merge.seen, &pd->mem, *target, err));
     if (a->merge.is_on)
         PD_TRY(check_period(a, err));
     if (goes_on(a, stamp, *join))
         PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, &pd->last.mapped, &cur->tables, err));
-    PD_TRY(classify(a, is_gauge, err));
+    PD_TRY(classify_types(a, is_gauge, err));
     if (!a->is_waiting)
-        PD_TRY(begin(a, is_gauge, err));
+        PD_TRY(begin_types(a, is_gauge, err));
     PD_TRY(pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err));
     return pd_input_samples(cur, (pd_sample_taker){0}, err);
 }
@@ -320,7 +321,7 @@ static bool has_no_order(const pprofdelta_adder *a)
  * order, of the longest. */
 static void note_duration(pprofdelta_adder *a, int64_t duration)
 {
-    int64_t before = a->has_settled ? a->duration : 0;
+    int64_t before = a->has_earlier ? a->duration : 0;
     if (has_no_order(a) || duration < 0)
         a->duration = before > duration ? before : duration;
     else if (__builtin_add_overflow(before, duration, &a->duration))
@@ -333,11 +334,11 @@ static void note_time(pprofdelta_adder *a, const pd_input *input)
 {
     int64_t from = from_of(a, input);
     note_duration(a, input->tables.header.duration_nanos);
-    if (!a->has_settled || (has_no_order(a) && from < a->from))
+    if (!a->has_earlier || (has_no_order(a) && from < a->from))
         a->from = from;
-    if (!a->has_settled || !has_no_order(a) || a->to < a->last.to_nanos)
+    if (!a->has_earlier || !has_no_order(a) || a->to < a->last.to_nanos)
         a->to = a->last.to_nanos;
-    a->has_settled = true;
+    a->has_earlier = true;
 }
 
 /* Adds the counters of a pending window to the sum; of the last window the gauges, too. */
@@ -346,7 +347,7 @@ static pprofdelta_status settle_window(pprofdelta_adder *a, pd_input *input, boo
 {
     pprofdelta *pd = &a->pd;
     pd_ledger *ledger = &a->sum.ledger;
-    const pd_window *w = &input->window;
+    const pd_row_set *w = &input->window;
     size_t len = is_last ? pd->schema.len : pd->schema.counters;
     a->sum.model.writer.err = err;
     note_time(a, input);
@@ -359,7 +360,7 @@ static pprofdelta_status settle_window(pprofdelta_adder *a, pd_input *input, boo
     for (size_t row = 0; row < w->len && !status; row++) {
         size_t entry = w->entry[row];
         int64_t *base = pd_ledger_base(ledger, entry);
-        const int64_t *values = pd_window_values(w, row);
+        const int64_t *values = pd_row_set_values(w, row);
         bool is_new = entry >= ledger->committed;
         if (is_new)
             memset(base, 0, ledger->counters * sizeof *base);
@@ -367,7 +368,7 @@ static pprofdelta_status settle_window(pprofdelta_adder *a, pd_input *input, boo
             base[i] = (int64_t)((uint64_t)base[i] + (uint64_t)values[i]);
         if (!is_new)
             continue;
-        pd_transfer_sample(&input->transfer, w->origin[row]);
+        pd_transfer_sample(&input->transfer, w->offset[row]);
         status = pd_totals_add_sample(&a->sum, entry);
     }
     ledger->committed = ledger->kept = ledger->keys.len;
@@ -379,17 +380,17 @@ static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_
                                     pprofdelta_error *err)
 {
     const pd_ledger *ledger = &a->sum.ledger;
-    const pd_window *w = &a->pd.cur.window;
+    const pd_row_set *w = &a->pd.cur.window;
     bool is_anew = replaces_gauges(a, stamp);
     for (size_t row = 0; row < w->len; row++) {
-        const int64_t *values = pd_window_values(w, row);
+        const int64_t *values = pd_row_set_values(w, row);
         int64_t any;
         if (w->entry[row] >= ledger->committed)
             continue;
         for (size_t i = 0; i < a->pd.schema.counters; i++)
             if (!(is_anew && a->is_gauge[i]) &&
                 __builtin_add_overflow(pd_ledger_base(ledger, w->entry[row])[i], values[i], &any))
-                return pd_no_fit(err, w->origin[row], PD_SUM_FITS_NOT);
+                return pd_no_fit(err, w->offset[row], PD_SUM_FITS_NOT);
     }
     return PPROFDELTA_OK;
 }
@@ -405,7 +406,7 @@ static pprofdelta_status add_sample(pprofdelta_adder *a, size_t entry)
     if (label.len)
         key = pd_key_of_words(words, 4, 0);
     if (pd_keymap_find(&total->ledger.keys, key) == PD_KEYMAP_NONE) {
-        pd_transfer_sample(&a->transfer, a->sum.origins[entry]);
+        pd_transfer_sample(&a->transfer, a->sum.offsets[entry]);
         if (label.len) {
             uint32_t name = pd_model_string(m, pd_bytes_of((const char *)label.ptr));
             pd_model_add_label(m, name, pd_model_string(m, pd_bytes_of(a->merge.label)), 0, 0);
@@ -448,20 +449,20 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
     if (is_other)
         PD_TRY(end_target(a, &pd->prev, err));
     else if (join == PPROFDELTA_JOIN_AGAIN || join == PPROFDELTA_JOIN_RESYNC)
-        pd_window_abandon(&pd->prev.window);
+        pd_row_set_abandon(&pd->prev.window);
     else if (join != PPROFDELTA_JOIN_FIRST)
         PD_TRY(settle_window(a, &pd->prev, false, err));
     if (is_other || join == PPROFDELTA_JOIN_RESYNC)
         PD_TRY(begin_sum(a, err));
-    PD_TRY(pd_window_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
-                           cur->tables.samples, false, err));
+    PD_TRY(pd_row_set_begin(&cur->window, &pd->mem, &a->sum.ledger, cur->tables.types_len,
+                            cur->tables.samples, false, err));
     PD_TRY(pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err));
     return check_sums(a, stamp, err);
 }
 
 /* The profile in cur counts. */
-static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key target,
-                 pprofdelta_join join)
+static void count_profile(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key target,
+                          pprofdelta_join join)
 {
     int64_t period = a->pd.cur.tables.header.period;
     a->is_waiting = true;
@@ -477,7 +478,7 @@ static void note(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key targ
         a->named = *stamp;
     a->merge.target = target;
     pd_keymap_add(&a->merge.seen, target);
-    if (!a->has_settled)
+    if (!a->has_earlier)
         a->first = *stamp;
 }
 
@@ -504,7 +505,7 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
         return status;
     a->has_gap |= how == PPROFDELTA_JOIN_GAP;
     if (counts)
-        note(a, &stamp, target, how);
+        count_profile(a, &stamp, target, how);
     if (join)
         *join = how;
     return PPROFDELTA_OK;
@@ -590,6 +591,6 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
         return pd_fail_as(err, &a->gap);
     PD_TRY(a->merge.is_on ? end_target(a, &pd->cur, err) : settle_window(a, &pd->cur, true, err));
     PD_TRY(write_profile(a, &out, err));
-    return pd_compress(&pd->door.compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
-                       err);
+    return pd_compress(&pd->door.compressor, &pd->mem, out, PD_STEPS_SINK(&pd->steps, sink),
+                       &written, err);
 }

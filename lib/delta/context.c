@@ -1,4 +1,4 @@
-/* The life of a context. */
+/* From the options of a context to its end. */
 #include "delta/context.h"
 
 #include "base/option_checks.h"
@@ -125,12 +125,12 @@ static void release_work(pprofdelta *pd)
 {
     pd_mem *mem = &pd->mem;
     pd->is_made = false;
-    pd_window_abandon(&pd->cur.window);
+    pd_row_set_abandon(&pd->cur.window);
     pd_input_release(&pd->cur);
     pd_input_release(&pd->proof);
     pd_input_trim(&pd->prev);
     pd_source_rest(&pd->prev.source);
-    pd_window_keep_origins(&pd->prev.window, mem, pd->ledger.keys.len);
+    pd_row_set_keep_offsets(&pd->prev.window, mem, pd->ledger.keys.len);
     pd_transfer_release(&pd->prev.transfer, mem);
     trim_text(mem, &pd->schema.text);
     trim_text(mem, &pd->last.build_id);

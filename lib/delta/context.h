@@ -1,7 +1,7 @@
 /* The parsed door: what a context of the public API holds.
  *
  *     write    bytes -> input                                   (reading.h)
- *              input -> window over the ledger -> verdict        (delta.c, judge.c)
+ *              input -> rows over the ledger -> decision       (delta.c, decide.c)
  *              -> subtraction -> model -> encode -> compress     (output.c)
  *              -> sink
  *     commit   window -> ledger
@@ -39,7 +39,7 @@ struct pprofdelta {
     bool is_from_base; /* it was given by pprofdelta_base, and no window was committed since */
     /* The window. Its delta is made by the first write that succeeds to; every further write hands
      * out the same delta. */
-    pd_life life;
+    pd_steps steps;
     pd_door door;
     /* The delta is in `encoded`, and the ledger has the window as the open attempt. */
     bool is_made;
@@ -61,7 +61,7 @@ struct pprofdelta {
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];     /* of the report, */
     pprofdelta_type_report described[PPROFDELTA_MAX_TYPES]; /* and of what is remembered */
     /* The tests' choice. */
-    size_t piece; /* 0; or every profile is a stream, with pieces of this size */
+    size_t chunk; /* 0; or every profile is a stream, with chunks of this size */
     bool is_always_tight;
 };
 
@@ -86,42 +86,42 @@ typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error
 pprofdelta_status pd_context_call(pprofdelta *pd, pd_call *call, void *cookie,
                                   pprofdelta_error *err);
 
-/* ---- judge.c --------------------------------------------------------------------------------- */
+/* ---- decide.c -------------------------------------------------------------------------------- */
 
 /* Refuses stamped profiles, and those that are not cumulative by their types, and finds the
  * counters. */
-pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_error *err);
+pprofdelta_status pd_check_types(pprofdelta *pd, pd_input *input, pprofdelta_error *err);
 
 /* The same for cur, and finds the slot of each of its columns. The first window of a context sets the
  * slots. If cur lacks a counter that prev has, the error prints the types of both. */
-pprofdelta_status pd_judge_columns(pprofdelta *pd, pprofdelta_error *err);
+pprofdelta_status pd_check_columns(pprofdelta *pd, pprofdelta_error *err);
 
 /* Is cur a profile that can follow what is remembered: by its order, time span and sampling rate?
  * Sets pd->may_be_window. */
-pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err);
+pprofdelta_status pd_check_times(pprofdelta *pd, pprofdelta_error *err);
 
 /* What the delta says of itself. */
-typedef struct pd_ruling {
+typedef struct pd_decision {
     pd_subtraction how;
     pprofdelta_restart restart; /* between the profile that was seen last and cur */
-    pd_stretch window;
+    pd_interval window;
     bool is_set_back; /* the clock was set back since the profile that was seen last */
     bool is_late;     /* that profile, of an earlier attempt, is the later one */
     bool may_be_two_kinds;
     bool has_other_keys; /* the ledger is of an older version, which merged places that cur has */
     bool is_anew; /* nothing that is remembered can be subtracted: a restart, or other keys */
-} pd_ruling;
+} pd_decision;
 
 /* Is a window under way whose delta was made? */
 static inline bool pd_is_pending(const pprofdelta *pd)
 {
-    return pd->is_made && pd->life.stage != PD_IDLE;
+    return pd->is_made && pd->steps.stage != PD_IDLE;
 }
 
 /* Refuses a change of what is remembered while it is needed. */
 static inline pprofdelta_status pd_refuse_change(const pprofdelta *pd, pprofdelta_error *err)
 {
-    PD_TRY(pd_life_refuse_in_sink(&pd->life, err));
+    PD_TRY(pd_steps_refuse_in_sink(&pd->steps, err));
     return pd_is_pending(pd) ? pd_refuse(err, "a window was written: commit it or abandon it first")
                              : PPROFDELTA_OK;
 }
@@ -160,10 +160,10 @@ static inline bool pd_is_negative(const pprofdelta *pd)
 }
 
 /* Decides what the filled window is and how it will be remembered (pd->how). */
-pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_error *err);
+pprofdelta_status pd_decide_window(pprofdelta *pd, pd_decision *decision, pprofdelta_error *err);
 
 /* Has the main mapping another build id than the last one, and not only another place in the order? */
-bool pd_judge_other_build(const pprofdelta *pd);
+bool pd_is_other_build(const pprofdelta *pd);
 
 /* ---- estimate.c ------------------------------------------------------------------------------ */
 
@@ -174,7 +174,7 @@ pprofdelta_status pd_estimate_begin(pprofdelta *pd, pprofdelta_error *err);
  * again if an attempt is open; or PD_ROW_NONE. Returns whether the values fit. */
 bool pd_estimate(const pprofdelta *pd, uint32_t entry, int64_t *values);
 
-/* Before a window of a dump is settled. */
+/* Before a window of a dump becomes the open attempt. */
 void pd_estimate_settle(pprofdelta *pd);
 
 /* ---- remember.c ------------------------------------------------------------------------------ */
@@ -189,7 +189,7 @@ pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
 
 /* Subtracts, writes pd->cur into the model, encodes it, and keeps the books in *tally. *profile is as in
  * pd_encode. */
-pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_tally *tally,
+pprofdelta_status pd_output_write(pprofdelta *pd, const pd_decision *decision, pd_tally *tally,
                                   pd_bytes *profile, pprofdelta_error *err);
 
 /* Encodes the model, again if its tables were moved. */

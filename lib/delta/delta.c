@@ -2,7 +2,7 @@
  * behind.
  *
  * Nothing that is remembered changes before a window is made: the ledger has its new samples behind
- * the kept entries, and a failure removes them. A window that was made is settled at once as the open
+ * the kept entries, and a failure removes them. A window that was made stays at once in the ledger as the open
  * attempt (see ledger.h), because its delta may arrive whatever happens then. A base is built in a
  * spare ledger, which is exchanged for the other when it is whole. */
 #include "base/option_checks.h"
@@ -24,17 +24,17 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_input *input, bool keeps_
         PD_TRY(pd_ledger_reserve(&pd->spare, &pd->mem, samples + samples / 32 + 16, err));
     pd_sample_taker taker = {.ledger = &pd->spare};
     if (keeps_rows) {
-        PD_TRY(pd_window_begin(&input->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
-                               samples, false, err));
+        PD_TRY(pd_row_set_begin(&input->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
+                                samples, false, err));
         input->window.is_tight = pd->mem.is_tight;
         taker = (pd_sample_taker){.window = &input->window};
     }
     PD_TRY(pd_input_samples(input, taker, err));
     if (!keeps_rows) {
-        pd_ledger_settle(&pd->spare);
+        pd_ledger_end_filling(&pd->spare);
         return PPROFDELTA_OK;
     }
-    pd_window_settle(&input->window, PD_COMMIT_REPLACE);
+    pd_row_set_attempt(&input->window, PD_COMMIT_REPLACE);
     pd_ledger_commit(&pd->spare);
     return PPROFDELTA_OK;
 }
@@ -43,20 +43,21 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
 {
     const pd_bytes *bytes = cookie;
     bool needs_stacks = pd_is_negative(pd);
-    pd_reading reading = {.bytes = *bytes, .piece = pd->piece, .keeps_bytes = needs_stacks};
+    pd_reading reading = {.bytes = *bytes, .chunk = pd->chunk, .keeps_bytes = needs_stacks};
     PD_TRY(pd_input_parse(&pd->cur, &reading, err));
-    PD_TRY(pd_judge_types(pd, &pd->cur, err));
+    PD_TRY(pd_check_types(pd, &pd->cur, err));
     PD_TRY(pd_remember_input(pd, &pd->cur, NULL, &pd->next, err));
     PD_TRY(fill_spare(pd, &pd->cur, needs_stacks, err));
     if (needs_stacks)
         PD_SWAP(pd_input, pd->cur, pd->prev);
     pd_take_spare(pd);
-    pd_stretch base = {.sequence = pd->life.series.last.sequence, .to_nanos = pd->last.time_nanos};
+    pd_interval base = {.sequence = pd->steps.series.last.sequence,
+                        .to_nanos = pd->last.time_nanos};
     bool is_first = !base.sequence; /* all since the process began is window 1 */
     base.sequence += is_first;
-    pd->life.series.last = base;
-    base.sequence = is_first ? base.sequence : pd->life.series.acked.sequence;
-    pd->life.series.acked = base;
+    pd->steps.series.last = base;
+    base.sequence = is_first ? base.sequence : pd->steps.series.acked.sequence;
+    pd->steps.series.acked = base;
     pd->has_base = pd->is_from_base = true;
     return PPROFDELTA_OK;
 }
@@ -80,22 +81,22 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool omits, pprofdelta_err
 {
     pd_input *cur = &pd->cur;
     size_t samples = pd->mem.is_tight ? 0 : cur->tables.samples;
-    pd_window_abandon(&cur->window);
-    PD_TRY(pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
-                           omits ? samples / 8 : samples, omits, err));
+    pd_row_set_abandon(&cur->window);
+    PD_TRY(pd_row_set_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
+                            omits ? samples / 8 : samples, omits, err));
     cur->window.is_tight = !cur->source.is_whole || pd->mem.is_tight;
     PD_TRY(pd_input_samples(cur, (pd_sample_taker){.window = &cur->window}, err));
-    return cur->window.is_late ? pd_window_order(&cur->window, &pd->mem, err) : PPROFDELTA_OK;
+    return cur->window.is_late ? pd_row_set_order(&cur->window, &pd->mem, err) : PPROFDELTA_OK;
 }
 
-/* Everything up to a window that is filled but not judged. */
+/* Everything up to a window that is filled but not decided about. */
 static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
     pd->mapped = (pd_mapped_facts){0};
-    pd_reading reading = {.bytes = pd->given, .piece = pd->piece};
+    pd_reading reading = {.bytes = pd->given, .chunk = pd->chunk};
     PD_TRY(pd_input_parse(&pd->cur, &reading, err));
-    PD_TRY(pd_judge_columns(pd, err));
-    PD_TRY(pd_judge_times(pd, err));
+    PD_TRY(pd_check_columns(pd, err));
+    PD_TRY(pd_check_times(pd, err));
     bool by_identity = pd_is_negative(pd); /* as google/pprof has it */
     const pd_mapped_list *known = pd_has_seen(pd) ? &pd->last.mapped : NULL;
     if (known && !by_identity)
@@ -107,7 +108,7 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
     return read_samples(pd, known && !by_identity && !pd->ledger.is_open, err);
 }
 
-/* ---- ... judged, and made a delta ------------------------------------------------------------ */
+/* ---- ... decided about, and made a delta---------------------------------------------------------- */
 
 /* Cur's mappings have nothing to do with those before, and every sample is new. */
 static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
@@ -139,28 +140,29 @@ static uint64_t left_out(const pprofdelta *pd)
     return facts->payloads + (has_attributes ? 0 : facts->listed + facts->unshown);
 }
 
-static void fill_report(pprofdelta *pd, const pd_ruling *ruling, const pd_tally *tally)
+static void fill_report(pprofdelta *pd, const pd_decision *decision, const pd_tally *tally)
 {
     const pd_input *cur = &pd->cur;
     pprofdelta_report *r = &pd->report;
-    bool goes_on = pd_has_seen(pd) && !ruling->is_anew, is_request = cur->otlp.is_read;
-    pd_tally_report(tally, &cur->window, &ruling->window, &pd->schema, &cur->columns, pd->types, r);
+    bool goes_on = pd_has_seen(pd) && !decision->is_anew, is_request = cur->otlp.is_read;
+    pd_tally_report(tally, &cur->window, &decision->window, &pd->schema, &cur->columns, pd->types,
+                    r);
     r->samples_in = cur->tables.samples;
     r->samples_out = pd->door.model.samples;
     r->by_address = cur->tables.by_address;
     r->by_lines = cur->tables.by_lines;
     r->files_replaced = goes_on ? pd->mapped.files_replaced : 0;
-    r->other_build = goes_on && pd->mapped.has_main && pd_judge_other_build(pd);
+    r->other_build = goes_on && pd->mapped.has_main && pd_is_other_build(pd);
     r->unknown_fields = is_request ? cur->otlp.unknown_fields
                                    : cur->tables.unknown_fields + cur->tables.sample_unknown_fields;
     r->left_out = is_request ? left_out(pd) : 0;
-    r->had_base = ruling->restart || (pd->has_base && !ruling->is_anew);
+    r->had_base = decision->restart || (pd->has_base && !decision->is_anew);
     r->id = pd->door.id;
     if (!pd_has_sequence(pd))
         r->sequence = r->attempt = r->id = 0;
     r->may_be_window = pd->may_be_window;
-    r->clock_set_back = ruling->is_set_back;
-    r->may_be_two_kinds = ruling->may_be_two_kinds;
+    r->clock_set_back = decision->is_set_back;
+    r->may_be_two_kinds = decision->may_be_two_kinds;
     r->is_same = is_same_again(pd, r);
 }
 
@@ -169,54 +171,54 @@ static void settle_window(pprofdelta *pd)
 {
     if (pd->cur.dump.rate)
         pd_estimate_settle(pd);
-    pd_window_settle(&pd->cur.window, pd->how);
+    pd_row_set_attempt(&pd->cur.window, pd->how);
     PD_SWAP(pd_remembered, pd->last, pd->next);
 }
 
 /* The delta was made. It may arrive, even if it is abandoned. */
-static void open_attempt(pprofdelta *pd, const pd_ruling *ruling)
+static void open_attempt(pprofdelta *pd, const pd_decision *decision)
 {
-    if (ruling->is_late) {
+    if (decision->is_late) {
         pd->next.time_nanos = pd->last.time_nanos;
         pd->next.duration_nanos = pd->last.duration_nanos;
     }
     if (!pd_is_negative(pd))
         settle_window(pd);
-    if (ruling->how == PD_SUBTRACT_ALL) /* what was counted so far belongs to no window */
+    if (decision->how == PD_SUBTRACT_ALL) /* what was counted so far belongs to no window */
         pd_ledger_commit(pd->cur.window.ledger);
-    pd->has_base |= ruling->how == PD_SUBTRACT_ALL || ruling->restart;
-    pd->life.window = ruling->window;
+    pd->has_base |= decision->how == PD_SUBTRACT_ALL || decision->restart;
+    pd->steps.window = decision->window;
 }
 
 /* Makes the delta of the profile that was begun, compressed. */
 static pprofdelta_status make_window(pprofdelta *pd, void *unused, pprofdelta_error *err)
 {
-    pd_ruling ruling;
+    pd_decision decision;
     pd_tally tally;
     pd_bytes profile;
     (void)unused;
     bool verifies = pd->flags & PPROFDELTA_VERIFY;
     pprofdelta_status status = fill_window(pd, err);
     if (!status)
-        status = pd_judge_window(pd, &ruling, err);
-    if (!status && ruling.is_anew)
+        status = pd_decide_window(pd, &decision, err);
+    if (!status && decision.is_anew)
         status = fill_again(pd, err);
     else if (!status)
-        pd_window_lift(&pd->cur.window);
+        pd_row_set_raise(&pd->cur.window);
     if (!status)
-        status = pd_output_write(pd, &ruling, &tally, &profile, err);
+        status = pd_output_write(pd, &decision, &tally, &profile, err);
     if (!status && verifies)
         status = pd_output_verify_input(pd, &tally, err);
     if (!status) { /* from bytes that pd_output_compress takes */
-        fill_report(pd, &ruling, &tally);
+        fill_report(pd, &decision, &tally);
         status = pd_output_compress(pd, profile, err);
     }
     if (!status && verifies)
         status = pd_output_verify(pd, &tally, err);
     if (!status)
-        open_attempt(pd, &ruling);
+        open_attempt(pd, &decision);
     else
-        pd_window_abandon(&pd->cur.window);
+        pd_row_set_abandon(&pd->cur.window);
     return status;
 }
 
@@ -226,7 +228,7 @@ pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len
                                    pprofdelta_error *err)
 {
     PD_TRY(pd_need_array(bytes, len, err));
-    PD_TRY(pd_life_begin(&pd->life, err));
+    PD_TRY(pd_steps_begin(&pd->steps, err));
     pd->is_made = false;
     pd->given = (pd_bytes){bytes, len};
     return PPROFDELTA_OK;
@@ -251,10 +253,10 @@ static pprofdelta_status make_delta(void *cookie, pd_bytes *out, pprofdelta_erro
 pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                    pprofdelta_report *report, pprofdelta_error *err)
 {
-    static const pd_door_steps steps = {.make = make_delta};
+    static const pd_door_job job = {.make = make_delta};
     if (report)
         PD_TRY(pd_result_check(report, err));
-    PD_TRY(pd_door_write(&pd->door, &pd->life, &steps, pd, sink, &pd->report.output_len, err));
+    PD_TRY(pd_door_write(&pd->door, &pd->steps, &job, pd, sink, &pd->report.output_len, err));
     if (report)
         pd_result_write(report, &pd->report, sizeof pd->report);
     return PPROFDELTA_OK;
@@ -273,7 +275,7 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
 
 pprofdelta_status pprofdelta_commit(pprofdelta *pd)
 {
-    PD_TRY(pd_life_commit(&pd->life, NULL));
+    PD_TRY(pd_steps_commit(&pd->steps, NULL));
     if (pd_is_negative(pd))
         settle_window(pd);
     pd_ledger_commit(pd->cur.window.ledger);
@@ -287,6 +289,6 @@ void pprofdelta_abandon(pprofdelta *pd)
     if (!pd)
         return;
     if (pd_is_pending(pd))
-        pd_window_abandon(&pd->cur.window);
-    pd_life_abandon(&pd->life);
+        pd_row_set_abandon(&pd->cur.window);
+    pd_steps_abandon(&pd->steps);
 }

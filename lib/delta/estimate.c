@@ -13,7 +13,7 @@ static int64_t *excess_of(const pd_ledger *ledger, size_t entry)
 }
 
 /* Both are 0 or more, unless a state is damaged. */
-static int64_t plus(int64_t a, int64_t b)
+static int64_t add_bounded(int64_t a, int64_t b)
 {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
@@ -42,7 +42,7 @@ static void estimate_sent(const pprofdelta *pd, size_t entry, int64_t *out)
     const pd_ledger *ledger = &pd->ledger;
     estimate_counts(pd, entry, pd_ledger_tried(ledger, entry), out);
     for (size_t i = 0; i < ledger->counters; i++)
-        out[i] = plus(out[i], excess_of(ledger, entry)[i]);
+        out[i] = add_bounded(out[i], excess_of(ledger, entry)[i]);
 }
 
 pprofdelta_status pd_estimate_begin(pprofdelta *pd, pprofdelta_error *err)
@@ -73,7 +73,7 @@ void pd_estimate_settle(pprofdelta *pd)
     pd_ledger *ledger = &pd->ledger;
     int64_t sent[PPROFDELTA_MAX_TYPES], own[PPROFDELTA_MAX_TYPES];
     for (size_t entry = 0; entry < ledger->keys.len; entry++) {
-        const int64_t *counts = pd_window_counters(&pd->cur.window, entry);
+        const int64_t *counts = pd_row_set_counters(&pd->cur.window, entry);
         bool is_again = ledger->is_open && entry < ledger->kept && pd->how == PD_COMMIT_KEEP;
         if (is_again) {
             estimate_sent(pd, entry, sent);

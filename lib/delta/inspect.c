@@ -79,12 +79,12 @@ static void count_request(const pd_request *otlp, pprofdelta_census *census)
     census->other_attributes = otlp->facts.unshown;
 }
 
-static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *err)
+static pprofdelta_status check_profile(pprofdelta *pd, void *cookie, pprofdelta_error *err)
 {
     pprofdelta_profile *profile = cookie;
     pd_input *input = &pd->cur;
     pd_tables *t = &input->tables;
-    pd_reading reading = {.bytes = profile->bytes, .piece = pd->piece, .takes_several = true};
+    pd_reading reading = {.bytes = profile->bytes, .chunk = pd->chunk, .takes_several = true};
     PD_TRY(pd_input_parse(input, &reading, err));
     input->columns = (pd_columns){.len = t->types_len};
     PD_TRY(pd_input_samples(input, (pd_sample_taker){0}, err));
@@ -124,7 +124,7 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
     PD_TRY(pd_context_new(options, allocator, sizeof **out, &pd, err));
     pprofdelta_profile *profile = (pprofdelta_profile *)pd;
     profile->bytes = (pd_bytes){bytes, len};
-    pprofdelta_status status = pd_context_call(pd, check, profile, err);
+    pprofdelta_status status = pd_context_call(pd, check_profile, profile, err);
     if (status)
         pprofdelta_profile_free(profile);
     else
@@ -212,8 +212,8 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
     cur->columns = (pd_columns){.len = cur->tables.types_len};
     PD_TRY(pd_input_samples(cur, (pd_sample_taker){0}, err));
     PD_TRY(write_profile(pd, &out, err));
-    return pd_compress(&pd->door.compressor, &pd->mem, out, PD_LIFE_SINK(&pd->life, sink), &written,
-                       err);
+    return pd_compress(&pd->door.compressor, &pd->mem, out, PD_STEPS_SINK(&pd->steps, sink),
+                       &written, err);
 }
 
 /* ---- the kind of a file ---------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include "profile/samples.h"
 #include "text/records.h"
 
-static pd_bytes first(pd_bytes bytes, size_t most)
+static pd_bytes first_bytes(pd_bytes bytes, size_t most)
 {
     return (pd_bytes){bytes.ptr, bytes.len < most ? bytes.len : most};
 }
@@ -165,7 +165,7 @@ static pd_bytes behind_byte(pd_bytes text, char byte)
 
 static void find_places(pd_bytes text, pd_bytes places[PLACES])
 {
-    pd_bytes line = first(text, text.len - behind_byte(text, '\n').len);
+    pd_bytes line = first_bytes(text, text.len - behind_byte(text, '\n').len);
     places[TAG] = places[WORD] = text;
     if (pd_bytes_contain(text, "]:\n"))
         places[GOROUTINES] = text;
@@ -273,7 +273,7 @@ static bool is_stream(pd_bytes bytes)
     size_t len = 0;
     for (size_t i = 0; i < 4; i++)
         len = len << 8 | bytes.ptr[i];
-    pd_bytes request = first(pd_bytes_behind(bytes, 4), len);
+    pd_bytes request = first_bytes(pd_bytes_behind(bytes, 4), len);
     return pd_bytes_begin(request, "\x28\xb5\x2f\xfd") || is_request(request);
 }
 
@@ -295,7 +295,7 @@ enum { SHORT = 512, LONG = 16 << 10 }; /* bytes that are examined; LONG: of a te
 
 pd_kind pd_kind_of(pd_bytes bytes)
 {
-    pd_bytes head = first(bytes, SHORT), more = first(bytes, LONG);
+    pd_bytes head = first_bytes(bytes, SHORT), more = first_bytes(bytes, LONG);
     pd_bytes places[PLACES] = {[FRONT] = head,
                                [STATE] = head,
                                [ARROW] = head,
@@ -334,7 +334,7 @@ pd_kind pd_kind_of(pd_bytes bytes)
 static bool is_foreign(pd_bytes bytes)
 {
     enum { FEW = 3 };
-    trial profile = try_rows(first(bytes, SHORT), profile_fields);
+    trial profile = try_rows(first_bytes(bytes, SHORT), profile_fields);
     return !profile.whole || (profile.whole < FEW && (profile.is_refused || profile.is_damaged));
 }
 

@@ -1,4 +1,4 @@
-/* From a judged window to the bytes of a profile, and the proof that they add up. */
+/* From a window that was decided about to the bytes of a profile, and the proof that they add up. */
 #include "delta/context.h"
 #include "profile/stamp.h"
 
@@ -22,18 +22,18 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
     pd_input *cur = &pd->cur;
     const pd_tables *t = &cur->tables;
     pd_model *model = &pd->door.model;
-    pd->door.encoder.origin = NULL;
+    pd->door.encoder.attributes = NULL;
     pd_model_begin(model, &pd->mem, err);
     PD_TRY(begin_transfer(pd, cur, err));
     if (is_of_request(pd, cur))
-        PD_TRY(pd_request_origin(&cur->otlp, &pd->door.encoder,
-                                 (pd_bytes){pd->strong.ptr, pd->strong.len}, err));
+        PD_TRY(pd_request_attributes(&cur->otlp, &pd->door.encoder,
+                                     (pd_bytes){pd->strong.ptr, pd->strong.len}, err));
     for (size_t i = 0; i < t->types_len; i++) {
         uint32_t type = pd_transfer_string(&cur->transfer, t->types[i].type);
         uint32_t unit = pd_transfer_string(&cur->transfer, t->types[i].unit);
         pd_model_add_type(model, type, unit);
     }
-    if (pd->door.encoder.origin)
+    if (pd->door.encoder.attributes)
         pd_request_profiles(&cur->otlp, model);
     if (t->mappings_len)
         pd_transfer_mapping(&cur->transfer, 0);
@@ -42,8 +42,8 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
 
 /* From a row's order to that of cur's columns; what was counted in samples, as what it stands for.
  * entry: as for pd_estimate. */
-static pprofdelta_status arrange(pprofdelta *pd, const int64_t *row, uint32_t entry,
-                                 int64_t *values, pprofdelta_error *err)
+static pprofdelta_status arrange_columns(pprofdelta *pd, const int64_t *row, uint32_t entry,
+                                         int64_t *values, pprofdelta_error *err)
 {
     const pd_columns *columns = &pd->cur.columns;
     for (size_t i = 0; i < columns->len; i++)
@@ -66,17 +66,17 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
     if (!status)
         status = pd_tally_begin(tally, &cur->window, how, err);
     for (size_t i = 0; i < cur->window.len && !status; i++) {
-        size_t row = pd_window_row_at(&cur->window, i);
+        size_t row = pd_row_set_at(&cur->window, i);
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
         uint32_t entry = how == PD_SUBTRACT_CLAMP ? cur->window.entry[row] : PD_ROW_NONE;
-        status = arrange(pd, row_values, entry, values, err);
+        status = arrange_columns(pd, row_values, entry, values, err);
         if (!status && !cur->source.is_whole)
             status = pd_input_record(cur, row, err);
         if (status)
             break;
-        pd_transfer_sample(&cur->transfer, cur->window.origin[row]);
+        pd_transfer_sample(&cur->transfer, cur->window.offset[row]);
         pd_model_add_sample(&pd->door.model, values);
     }
     return status;
@@ -91,12 +91,12 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
     PD_TRY(begin_transfer(pd, prev, err));
     pd_transfer_expect_mappings(&cur->transfer);
     for (uint32_t entry = 0; entry < pd->ledger.committed; entry++) {
-        if (pd_window_row_of(&cur->window, entry) != PD_ROW_NONE ||
+        if (pd_row_set_find(&cur->window, entry) != PD_ROW_NONE ||
             !pd_subtract_vanished(&cur->window, entry, row_values))
             continue;
         pd_tally_output(tally, row_values, cur->columns.len);
-        PD_TRY(arrange(pd, row_values, PD_ROW_NONE, values, err));
-        pd_transfer_sample(&prev->transfer, prev->window.origin[entry]);
+        PD_TRY(arrange_columns(pd, row_values, PD_ROW_NONE, values, err));
+        pd_transfer_sample(&prev->transfer, prev->window.offset[entry]);
         pd_model_add_sample(&pd->door.model, values);
     }
     return PPROFDELTA_OK;
@@ -172,7 +172,7 @@ pprofdelta_status pd_output_encode(pprofdelta *pd, pd_bytes *profile, pprofdelta
     return pd_encode(&pd->door.encoder, &pd->door.model, &pd->header, profile);
 }
 
-pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_tally *tally,
+pprofdelta_status pd_output_write(pprofdelta *pd, const pd_decision *decision, pd_tally *tally,
                                   pd_bytes *profile, pprofdelta_error *err)
 {
     pd_input *cur = &pd->cur;
@@ -181,14 +181,14 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_ruling *ruling, pd_ta
     if (!cur->source.is_whole || pd_gives_back(pd))
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
     PD_TRY(pd_output_begin(pd, err));
-    PD_TRY(write_samples(pd, ruling->how, tally, err));
-    if (ruling->how == PD_SUBTRACT_NEGATIVE)
+    PD_TRY(write_samples(pd, decision->how, tally, err));
+    if (decision->how == PD_SUBTRACT_NEGATIVE)
         PD_TRY(write_vanished(pd, tally, err));
     pd_output_comments(pd);
-    pd_stretch w = ruling->window;
+    pd_interval w = decision->window;
     if (!pd_has_sequence(pd))
         w.sequence = w.attempt = 0;
-    pd_door_add_stamp(&pd->door, &pd->life, &w, &pd->door.model);
+    pd_door_add_stamp(&pd->door, &pd->steps, &w, &pd->door.model);
     /* That of a first window is cur's, which may be anything. */
     int64_t duration = w.duration_nanos > 0 ? w.duration_nanos : 0;
     pd->header = pd_output_header(pd, w.to_nanos, duration);
@@ -225,7 +225,7 @@ pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelt
 static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofdelta_error *err)
 {
     pd_input *proof = &pd->proof;
-    pd_reading reading = {.bytes = pd->encoded, .piece = pd->piece};
+    pd_reading reading = {.bytes = pd->encoded, .chunk = pd->chunk};
     PD_TRY(pd_input_parse(proof, &reading, err));
     proof->columns = pd->cur.columns;
     PD_TRY(pd_input_samples(proof, (pd_sample_taker){0}, err));

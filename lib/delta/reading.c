@@ -5,15 +5,15 @@
 /* ---- whole or streamed ------------------------------------------------------------------------- */
 
 enum {
-    PIECE = 128 << 10,
-    SHORT = 2 * PIECE, /* a shorter profile takes less memory whole than as a stream */
+    CHUNK = 128 << 10,
+    SHORT = 2 * CHUNK, /* a shorter profile takes less memory whole than as a stream */
     USUAL_RATIO = 8,   /* for files that do not say what they inflate to */
     /* A profile that is read whole is held about so many times: inflated, as tables, as ledger and
      * rows, written, and compressed. If this guess is wrong, the call is made again. */
     TIMES = 6
 };
 
-size_t pd_reading_piece(const pd_reading_facts *f)
+size_t pd_reading_chunk(const pd_reading_facts *f)
 {
     uint64_t size = f->announced ? f->announced : f->packed * USUAL_RATIO; /* by the file alone */
     bool is_large = f->is_tight
@@ -21,7 +21,7 @@ size_t pd_reading_piece(const pd_reading_facts *f)
                         : f->container != PD_CONTAINER_PLAIN && f->announced > f->left / TIMES;
     if (f->needs_all)
         return 0;
-    return f->piece ? f->piece : is_large ? PIECE : 0;
+    return f->chunk ? f->chunk : is_large ? CHUNK : 0;
 }
 
 /* ---- the bytes -------------------------------------------------------------------------------- */
@@ -37,7 +37,7 @@ static pprofdelta_status convert_text(pd_input *input, const pd_reading *r, pd_b
 }
 
 /* Copies plain bytes, which are the caller's. */
-static pprofdelta_status keep(pd_input *input, pprofdelta_error *err)
+static pprofdelta_status copy_bytes(pd_input *input, pprofdelta_error *err)
 {
     pd_bytes all = input->source.whole;
     pd_buffer *kept = &input->source.window;
@@ -48,20 +48,20 @@ static pprofdelta_status keep(pd_input *input, pprofdelta_error *err)
     return PPROFDELTA_OK;
 }
 
-/* The origins of a request's samples, which the output has, are in its bytes. */
+/* The offsets of a request's samples, which the output has, are in its bytes. */
 static pprofdelta_status convert_otlp(pd_input *input, const pd_reading *r, pd_bytes *bytes,
                                       pprofdelta_error *err)
 {
     bool is_borrowed = bytes->ptr == r->bytes.ptr;
-    PD_TRY(r->keeps_bytes && is_borrowed ? keep(input, err) : PPROFDELTA_OK);
+    PD_TRY(r->keeps_bytes && is_borrowed ? copy_bytes(input, err) : PPROFDELTA_OK);
     *bytes = input->source.whole;
     input->otlp.takes_several = r->takes_several;
     return pd_request_read(&input->otlp, input->mem, bytes, err);
 }
 
 /* An input that is converted becomes a profile whole or not at all. */
-static pprofdelta_status convert(pd_input *input, const pd_reading *r, pprofdelta_file_kind kind,
-                                 pprofdelta_error *err)
+static pprofdelta_status convert_input(pd_input *input, const pd_reading *r,
+                                       pprofdelta_file_kind kind, pprofdelta_error *err)
 {
     pd_source *source = &input->source;
     input->has_converted = true;
@@ -87,18 +87,18 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *r, pprofdelta
                                             source->window.cap, /* which is used again */
                                     .needs_all = r->is_whole || r->keeps_bytes,
                                     .is_tight = input->mem->is_tight,
-                                    .piece = r->piece};
+                                    .chunk = r->chunk};
     input->dump.rate = 0;
     input->dump.has_no_sums = false;
     input->otlp.is_read = false;
     input->converted_len = 0;
-    PD_TRY(pd_source_open(source, input->mem, r->bytes, pd_reading_piece(&facts), err));
+    PD_TRY(pd_source_open(source, input->mem, r->bytes, pd_reading_chunk(&facts), err));
     PD_TRY(pd_source_reach(source, 0, HEAD, &head, err));
     pprofdelta_file_kind kind = pd_kind_of(head).kind;
     if (kind == PPROFDELTA_FILE_TEXT || kind == PPROFDELTA_FILE_OTLP)
-        return convert(input, r, kind, err);
+        return convert_input(input, r, kind, err);
     bool is_borrowed = source->is_whole && source->whole.ptr == r->bytes.ptr;
-    return r->keeps_bytes && is_borrowed ? keep(input, err) : PPROFDELTA_OK;
+    return r->keeps_bytes && is_borrowed ? copy_bytes(input, err) : PPROFDELTA_OK;
 }
 
 /* If the bytes are of another kind, that is what is wrong with them. */
@@ -280,9 +280,9 @@ pprofdelta_status pd_input_rewind(pd_input *input, pprofdelta_error *err)
 pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error *err)
 {
     pd_tables *t = &input->tables;
-    uint64_t origin = input->window.origin[row];
+    uint64_t offset = input->window.offset[row];
     for (bool is_end = false; !is_end; is_end = input->source.is_done) {
-        uint64_t before = origin - t->base;
+        uint64_t before = offset - t->base;
         pd_reader r = {0};
         pd_field f;
         if (before < t->bytes.len)
@@ -290,8 +290,8 @@ pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error 
         if (pd_reader_next(&r, &f))
             break;
         uint64_t need = r.trouble ? pd_reader_lacks(&r) : 1;
-        PD_TRY(pd_source_reach(&input->source, origin, need, &t->bytes, err));
-        t->base = origin;
+        PD_TRY(pd_source_reach(&input->source, offset, need, &t->bytes, err));
+        t->base = offset;
     }
     return PPROFDELTA_OK;
 }
@@ -336,7 +336,7 @@ void pd_input_release(pd_input *input)
         pd_request_release(&input->otlp, mem);
     }
     pd_tables_release(&input->tables, mem);
-    pd_window_release(&input->window, mem);
+    pd_row_set_release(&input->window, mem);
     pd_transfer_release(&input->transfer, mem);
     *input = (pd_input){.mem = mem, .numbers = numbers};
 }

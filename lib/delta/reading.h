@@ -33,7 +33,7 @@ typedef struct pd_input {
     size_t converted_len; /* of the text or the request that the profile was made of; else 0 */
     pd_buffer text;       /* the strings, if the source is streamed */
     pd_tables tables;
-    pd_window window;
+    pd_row_set window;
     pd_transfer transfer;
     pd_type_name names[PPROFDELTA_MAX_TYPES]; /* of its columns */
     pd_columns columns;
@@ -42,7 +42,7 @@ typedef struct pd_input {
 /* How an input gets at its bytes. */
 typedef struct pd_reading {
     pd_bytes bytes;     /* the file, borrowed while the input is read */
-    size_t piece;       /* the tests' choice: see pd_reading_facts */
+    size_t chunk;       /* the tests' choice: see pd_reading_facts */
     bool is_whole;      /* all is inflated into memory */
     bool keeps_bytes;   /* the same, and the input borrows nothing, even if the bytes are plain */
     bool takes_several; /* an OTLP request may be of several resources, scopes or times */
@@ -57,7 +57,7 @@ typedef struct pd_reading_facts {
     uint64_t left;      /* bytes that the limit leaves */
     bool needs_all;     /* the profile must be in memory after the passes */
     bool is_tight;      /* the call is made again because memory was short */
-    size_t piece;       /* the tests' choice: 0; or the source is a stream with such pieces */
+    size_t chunk;       /* the tests' choice: 0; or the source is a stream with such chunks */
 } pd_reading_facts;
 
 /* How much is inflated at a time, once for each pass; 0: all, into memory. 0 if the limit is some times the announced length. A call that is made again for want
@@ -65,7 +65,7 @@ typedef struct pd_reading_facts {
  * then grow by little, by amounts that do not depend on it either. So such a call succeeds from a certain
  * limit on, and the first way needs more: what succeeds with a limit succeeds with every higher one. The
  * bytes of the delta are the same. */
-size_t pd_reading_piece(const pd_reading_facts *facts);
+size_t pd_reading_chunk(const pd_reading_facts *facts);
 
 /* Opens the source. Afterwards it has the bytes of a pprof profile: an input of another kind that can be
  * read is converted. */
@@ -75,7 +75,7 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *reading, ppro
 pprofdelta_status pd_input_parse(pd_input *input, const pd_reading *reading, pprofdelta_error *err);
 
 /* The second pass, with the columns that were set: gives every sample to the taker; a zeroed taker takes
- * none. A row holds columns->slot's order; its origin is the offset of its first record's tag. Unknown
+ * none. A row holds columns->slot's order; its offset is the offset of its first record's tag. Unknown
  * fields are counted in the tables. */
 pprofdelta_status pd_input_samples(pd_input *input, pd_sample_taker taker, pprofdelta_error *err);
 
@@ -83,7 +83,7 @@ pprofdelta_status pd_input_samples(pd_input *input, pd_sample_taker taker, pprof
 pprofdelta_status pd_input_sums(pd_input *input, pprofdelta_sum *sums, pprofdelta_error *err);
 
 /* For a streamed input: makes the record of a row available in tables.bytes, for pd_transfer_sample. After pd_input_rewind,
- * the origins of the rows rise from call to call. */
+ * the offsets of the rows rise from call to call. */
 pprofdelta_status pd_input_rewind(pd_input *input, pprofdelta_error *err);
 pprofdelta_status pd_input_record(pd_input *input, size_t row, pprofdelta_error *err);
 

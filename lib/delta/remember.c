@@ -39,16 +39,16 @@ pprofdelta_status pd_remember_input(pprofdelta *pd, const pd_input *input,
 
 /* The context can be described while the caller's source is called, but not changed. */
 typedef struct life_source {
-    pd_life *life;
+    pd_steps *steps;
     const pprofdelta_source *source;
 } life_source;
 
 static int life_source_read(void *cookie, void *buf, size_t len, size_t *got)
 {
     const life_source *s = cookie;
-    uint64_t ticket = pd_life_sink_begin(s->life);
+    uint64_t ticket = pd_steps_sink_begin(s->steps);
     int failed = s->source->read(s->source->cookie, buf, len, got);
-    return !pd_life_sink_end(s->life, ticket) || failed;
+    return !pd_steps_sink_end(s->steps, ticket) || failed;
 }
 
 pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
@@ -59,12 +59,12 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
     pd_state state = {.ledger = &pd->ledger,
                       .schema = &pd->schema,
                       .last = &pd->last,
-                      .series = pd_life_series(&pd->life),
+                      .series = pd_steps_series(&pd->steps),
                       .id = pd->door.id,
                       .has_base = pd->has_base};
-    pd_life_sink guarded = {.life = &pd->life, .sink = sink, .is_state = true};
-    return pd_state_write(&state,
-                          &(pprofdelta_sink){.write = pd_life_sink_write, .cookie = &guarded}, err);
+    pd_steps_sink guarded = {.steps = &pd->steps, .sink = sink, .is_state = true};
+    return pd_state_write(
+        &state, &(pprofdelta_sink){.write = pd_steps_sink_write, .cookie = &guarded}, err);
 }
 
 pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
@@ -74,11 +74,11 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     if (!source || !source->read)
         return pd_refuse(err, "there is no source to load from");
     pd_state state = {.ledger = &pd->spare, .schema = &pd->spare_schema, .last = &pd->next};
-    life_source guarded = {&pd->life, source};
+    life_source guarded = {&pd->steps, source};
     PD_TRY(pd_state_read(&state, &pd->mem,
                          &(pprofdelta_source){.read = life_source_read, .cookie = &guarded}, err));
     pd_take_spare(pd);
-    pd->life.series = state.series;
+    pd->steps.series = state.series;
     pd->door.id = state.id ? state.id : pd->door.id;
     pd->has_base = state.has_base;
     pd->is_from_base = false;
@@ -95,10 +95,10 @@ static void name_types(pprofdelta *pd)
                                                     .is_counter = i < pd->schema.counters};
 }
 
-static pprofdelta_memory describe(pprofdelta *pd)
+static pprofdelta_memory describe_memory(pprofdelta *pd)
 {
-    const pd_series series = pd_life_series(&pd->life);
-    const pd_stretch *last = &series.last, *acked = &series.acked;
+    const pd_series series = pd_steps_series(&pd->steps);
+    const pd_interval *last = &series.last, *acked = &series.acked;
     pprofdelta_memory out = {.has_base = pd->has_base,
                              .sequence = acked->sequence,
                              .attempts = last->attempt,
@@ -138,7 +138,7 @@ static pprofdelta_memory describe(pprofdelta *pd)
 pprofdelta_status pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
 {
     PD_TRY(pd_result_check(out, NULL));
-    pprofdelta_memory memory = describe(pd);
+    pprofdelta_memory memory = describe_memory(pd);
     pd_result_write(out, &memory, sizeof memory);
     return PPROFDELTA_OK;
 }

@@ -12,7 +12,7 @@ typedef struct head {
     const void *buffers[BUFFERS]; /* of an array */
 } head;
 
-static size_t aligned(size_t size)
+static size_t aligned_size(size_t size)
 {
     return (size + ALIGNED - 1) & ~(size_t)(ALIGNED - 1);
 }
@@ -126,14 +126,14 @@ static void make_array(pd_arrow *a, struct ArrowArray *out, const pd_arrow_kind 
     size_t sizes[BUFFERS] = {kind->is_nullable ? bits : 0, values, text};
     size_t size = structs * (sizeof(void *) + sizeof *out) + ALIGNED;
     for (int i = 0; i < BUFFERS; i++)
-        size += aligned(sizes[i]);
+        size += aligned_size(sizes[i]);
     head *h = make_block(a, size);
     if (!h)
         return;
     struct ArrowArray **list = (void *)(h + 1);
     uint8_t *at = put_structs((uint8_t *)list, structs, sizeof *out);
-    at += aligned((uintptr_t)at) - (uintptr_t)at;
-    for (int i = 0; i < BUFFERS; at += aligned(sizes[i++]))
+    at += aligned_size((uintptr_t)at) - (uintptr_t)at;
+    for (int i = 0; i < BUFFERS; at += aligned_size(sizes[i++]))
         h->buffers[i] = at;
     if (sizes[0])
         memset((uint8_t *)h->buffers[0], 0, bits);

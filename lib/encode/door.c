@@ -64,7 +64,7 @@ void pd_door_close(pd_door *d, pd_mem *mem, pd_mem *work)
 /* ---- a write ------------------------------------------------------------------------------------ */
 
 typedef struct sending {
-    const pd_door_steps *steps;
+    const pd_door_job *job;
     void *cookie;
     const pprofdelta_sink *sink;
 } sending;
@@ -72,10 +72,10 @@ typedef struct sending {
 static int send_by_step(void *cookie, const void *data, size_t len)
 {
     const sending *s = cookie;
-    return s->steps->send(s->cookie, s->sink, data, len);
+    return s->job->send(s->cookie, s->sink, data, len);
 }
 
-pprofdelta_status pd_door_write(const pd_door *d, pd_life *life, const pd_door_steps *steps,
+pprofdelta_status pd_door_write(const pd_door *d, pd_steps *steps, const pd_door_job *job,
                                 void *cookie, const pprofdelta_sink *sink, uint64_t *written,
                                 pprofdelta_error *err)
 {
@@ -83,13 +83,13 @@ pprofdelta_status pd_door_write(const pd_door *d, pd_life *life, const pd_door_s
     pd_bytes out;
     uint64_t ticket;
     sink = pd_encoder_sink(&d->encoder, sink, &own);
-    PD_TRY(pd_life_write(life, sink, &ticket, err));
-    sending by_step = {steps, cookie, sink};
+    PD_TRY(pd_steps_write(steps, sink, &ticket, err));
+    sending by_step = {job, cookie, sink};
     const pprofdelta_sink step = {.write = send_by_step, .cookie = &by_step};
-    pprofdelta_status status = steps->make(cookie, &out, err);
+    pprofdelta_status status = job->make(cookie, &out, err);
     if (!status)
-        status = pd_sink_write(PD_LIFE_SINK(life, steps->send ? &step : sink), out, written, err);
-    return pd_life_wrote(life, ticket, status, err);
+        status = pd_sink_write(PD_STEPS_SINK(steps, job->send ? &step : sink), out, written, err);
+    return pd_steps_wrote(steps, ticket, status, err);
 }
 
 /* ---- what the options say of a profile ---------------------------------------------------------- */
@@ -111,7 +111,7 @@ void pd_door_add_types(const pd_door *d, pd_model *model)
     }
 }
 
-void pd_door_add_stamp(const pd_door *d, const pd_life *life, const pd_stretch *window,
+void pd_door_add_stamp(const pd_door *d, const pd_steps *steps, const pd_interval *window,
                        pd_model *model)
 {
     pprofdelta_stamp stamp = {.from_nanos = window->from_nanos,
@@ -121,16 +121,16 @@ void pd_door_add_stamp(const pd_door *d, const pd_life *life, const pd_stretch *
                               .restart = window->restart};
     if (window->sequence) {
         stamp.id = d->id;
-        stamp.acked = life->series.acked.sequence;
+        stamp.acked = steps->series.acked.sequence;
     }
     if (d->has_stamp)
         pd_model_add_stamp(model, &stamp, d->pid);
 }
 
-pprofdelta_status pd_door_finish(pd_door *d, const pd_life *life, pd_model *model, pd_bytes *out)
+pprofdelta_status pd_door_finish(pd_door *d, const pd_steps *steps, pd_model *model, pd_bytes *out)
 {
-    const pd_stretch *window = &life->window;
-    pd_door_add_stamp(d, life, window, model);
+    const pd_interval *window = &steps->window;
+    pd_door_add_stamp(d, steps, window, model);
     pd_model_header header = {.has_period_type = d->has_period_type,
                               .period = d->period,
                               .time_nanos = window->to_nanos,

@@ -1,4 +1,4 @@
-/* What all doors have in common beside the life of a window: the way from a model to the sink.
+/* What all doors have in common beside the steps of a window: the way from a model to the sink.
  *
  *     pd_door_open        what the options say of the output
  *     pd_door_write       [the door fills a model, encodes and packs it] -> sink
@@ -13,7 +13,7 @@
 #ifndef PD_ENCODE_DOOR_H
 #define PD_ENCODE_DOOR_H
 
-#include "base/life.h"
+#include "base/steps.h"
 #include "codec/compress.h"
 #include "encode/encode.h"
 #include "pprofdelta_record.h"
@@ -62,24 +62,24 @@ pprofdelta_status pd_door_describe(pd_door *door, pd_mem *mem, const pprofdelta_
 void pd_door_close(pd_door *door, pd_mem *mem, pd_mem *work);
 
 /* What a door does itself in a write. make: the bytes that go out. send: hands them to the sink; NULL: calls it. */
-typedef struct pd_door_steps {
+typedef struct pd_door_job {
     pprofdelta_status (*make)(void *cookie, pd_bytes *out, pprofdelta_error *err);
     int (*send)(void *cookie, const pprofdelta_sink *sink, const void *data, size_t len);
-} pd_door_steps;
+} pd_door_job;
 
 /* Writes the window under way. *written is set on success only. */
-pprofdelta_status pd_door_write(const pd_door *door, pd_life *life, const pd_door_steps *steps,
+pprofdelta_status pd_door_write(const pd_door *door, pd_steps *steps, const pd_door_job *job,
                                 void *cookie, const pprofdelta_sink *sink, uint64_t *written,
                                 pprofdelta_error *err);
 
 void pd_door_add_types(const pd_door *door, pd_model *model);
 
 /* Adds the stamp of a window of the series; without a sequence it names none. Does nothing if there are no stamps. */
-void pd_door_add_stamp(const pd_door *door, const pd_life *life, const pd_stretch *window,
+void pd_door_add_stamp(const pd_door *door, const pd_steps *steps, const pd_interval *window,
                        pd_model *model);
 
 /* The window is the one under way, and is numbered. *out is as in pd_encode. */
-pprofdelta_status pd_door_finish(pd_door *door, const pd_life *life, pd_model *model,
+pprofdelta_status pd_door_finish(pd_door *door, const pd_steps *steps, pd_model *model,
                                  pd_bytes *out);
 
 #endif

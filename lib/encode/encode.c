@@ -60,7 +60,7 @@ static size_t same_key(const pprofdelta_attribute *attributes, size_t len, size_
     return found;
 }
 
-static pd_bytes repaired(pd_writer *w, const char *text, pd_buffer *buffer)
+static pd_bytes repaired_text(pd_writer *w, const char *text, pd_buffer *buffer)
 {
     if (!w->status)
         w->status = pd_utf8_repair(pd_bytes_of(text), w->mem, buffer, w->err);
@@ -81,7 +81,8 @@ pprofdelta_status pd_encode_resource(pprofdelta_format format,
             continue;
         const char *counts = attributes[same_key(attributes, len, i, true)].value;
         pd_otlp_put_pair(&w, out, PD_OTLP_RESOURCE_ATTRIBUTES,
-                         repaired(&w, attributes[i].key, &key), repaired(&w, counts, &text));
+                         repaired_text(&w, attributes[i].key, &key),
+                         repaired_text(&w, counts, &text));
     }
     pd_buffer_release(mem, &key);
     pd_buffer_release(mem, &text);

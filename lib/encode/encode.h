@@ -13,17 +13,17 @@
 
 /* Where the profiles of a request come from, if the request is made of another one. Everything is
  * encoded and borrowed. */
-typedef struct pd_encode_origin {
+typedef struct pd_encode_attributes {
     pd_bytes resource, scope; /* their content; the scope without the writer's own attributes */
     pd_bytes resource_url, scope_url;
     bool has_scope;
-} pd_encode_origin;
+} pd_encode_attributes;
 
 typedef struct pd_encoder {
     pprofdelta_format format;
     pd_bytes resource; /* of the format: see pd_encode_resource; borrowed */
-    const pd_encode_origin
-        *origin;             /* OTLP: takes the place of the resource and the scope; or NULL */
+    const pd_encode_attributes
+        *attributes;         /* OTLP: takes the place of the resource and the scope; or NULL */
     bool has_lasting_malloc; /* tables are made by malloc: the model's allocator ends before them */
     size_t strings;          /* the length of the last string table */
     pd_buffer out;

@@ -429,13 +429,13 @@ static void put_members(pd_otlp *o, pd_buffer *out, const pd_model_header *h)
 /* The scope, with what pprof has for all value types together. */
 static void put_scope(pd_otlp *o, pd_buffer *out, const pd_model_header *h)
 {
-    const pd_encode_origin *origin = o->origin;
+    const pd_encode_attributes *attributes = o->attributes;
     pd_writer *w = &o->writer;
     size_t from = out->len;
-    if (origin && !origin->has_scope && is_plain(o)) /* Parca needs one */
+    if (attributes && !attributes->has_scope && is_plain(o)) /* Parca needs one */
         return;
-    if (origin) {
-        pd_write_raw(w, out, origin->scope);
+    if (attributes) {
+        pd_write_raw(w, out, attributes->scope);
     } else {
         pd_write_bytes(w, out, PD_OTLP_SCOPE_NAME,
                        is_plain(o) ? pd_bytes_of("pprofdelta") : name_text(o));
@@ -480,10 +480,10 @@ static void put_profile(pd_otlp *o, pd_buffer *out, size_t type, pd_key series, 
 }
 
 /* Puts all together. */
-static void join(pd_otlp *o, const pd_model_header *h, pd_bytes resource, pd_buffer *out)
+static void join_request(pd_otlp *o, const pd_model_header *h, pd_bytes resource, pd_buffer *out)
 {
-    static const pd_encode_origin none = {.has_scope = true};
-    const pd_encode_origin *origin = o->origin ? o->origin : &none;
+    static const pd_encode_attributes none = {.has_scope = true};
+    const pd_encode_attributes *attributes = o->attributes ? o->attributes : &none;
     pd_key series = h->series ? (pd_key){h->series, 0} : content_key(o);
     pd_writer *w = &o->writer;
     pd_write_bytes(w, out, PD_OTLP_RESOURCE_PROFILES_RESOURCE, resource); /* Parca needs one */
@@ -491,9 +491,9 @@ static void join(pd_otlp *o, const pd_model_header *h, pd_bytes resource, pd_buf
     put_scope(o, out, h);
     for (size_t i = 0; i < o->model->types_len && !w->status; i++)
         put_profile(o, out, i, series, h->sequence, resource);
-    put_optional(o, out, PD_OTLP_SCOPE_PROFILES_SCHEMA_URL, origin->scope_url);
+    put_optional(o, out, PD_OTLP_SCOPE_PROFILES_SCHEMA_URL, attributes->scope_url);
     pd_write_wrap(w, out, from, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES);
-    put_optional(o, out, PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL, origin->resource_url);
+    put_optional(o, out, PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL, attributes->resource_url);
     pd_write_wrap(w, out, 0, PD_OTLP_REQUEST_RESOURCE_PROFILES);
     from = out->len;
     for (size_t i = 0; i < PD_OTLP_TABLES; i++)
@@ -503,7 +503,7 @@ static void join(pd_otlp *o, const pd_model_header *h, pd_bytes resource, pd_buf
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
-static void begin(pd_otlp *o, const pd_model *m)
+static void begin_otlp(pd_otlp *o, const pd_model *m)
 {
     const size_t lens[] = {m->string_keys.len, m->function_keys.len, m->mappings_len,
                            m->location_keys.len};
@@ -518,7 +518,7 @@ static void begin(pd_otlp *o, const pd_model *m)
     }
 }
 
-static void release(pd_otlp *o, pd_mem *mem)
+static void release_otlp(pd_otlp *o, pd_mem *mem)
 {
     for (size_t i = 0; i < sizeof o->buffers / sizeof *o->buffers; i++)
         pd_buffer_release(mem, &o->buffers[i]);
@@ -532,13 +532,13 @@ static void release(pd_otlp *o, pd_mem *mem)
 
 pprofdelta_status pd_encode_otlp(pd_encoder *e, const pd_model *m, const pd_model_header *h)
 {
-    pd_otlp o = {.model = m, .origin = e->origin, .format = e->format};
-    pd_bytes resource = e->origin ? e->origin->resource : e->resource;
+    pd_otlp o = {.model = m, .attributes = e->attributes, .format = e->format};
+    pd_bytes resource = e->attributes ? e->attributes->resource : e->resource;
     pd_model_sample sample;
     uint64_t number = 0;
     o.writer = m->writer;
     o.name = pd_otlp_name(m, resource);
-    begin(&o, m);
+    begin_otlp(&o, m);
     if (!o.writer.status)
         add_locations(&o);
     for (size_t at = m->samples_off; !o.writer.status && pd_model_next_sample(m, &at, &sample);)
@@ -555,8 +555,8 @@ pprofdelta_status pd_encode_otlp(pd_encoder *e, const pd_model *m, const pd_mode
     }
     e->out.len = 0;
     if (!o.writer.status && has_samples)
-        join(&o, h, resource, &e->out);
+        join_request(&o, h, resource, &e->out);
     e->strings = o.contents[PD_OTLP_DICTIONARY_STRING_TABLE - 1].len + 1;
-    release(&o, m->writer.mem);
+    release_otlp(&o, m->writer.mem);
     return o.writer.status;
 }

@@ -412,7 +412,7 @@ static void make_all(table_maker *t, pprofdelta_tables *out, pd_bytes resource,
     make_stacks(t, &out->stacks);
 }
 
-static void release(table_maker *t, pd_mem *mem)
+static void release_maker(table_maker *t, pd_mem *mem)
 {
     pd_table_rows_release(&t->rows, mem);
     pd_buffer_release(mem, &t->scratch);
@@ -448,7 +448,7 @@ pprofdelta_status pd_encode_tables(pd_encoder *e, const pd_model *m, const pd_mo
     pd_mem_init(&t.a.mem, e->has_lasting_malloc ? NULL : &m->writer.mem->allocator,
                 pd_mem_left(m->writer.mem));
     make_all(&t, &e->tables, e->resource, h);
-    release(&t, m->writer.mem);
+    release_maker(&t, m->writer.mem);
     if (t.w->status)
         pd_tables_drop(&e->tables);
     *size = t.a.mem.used;

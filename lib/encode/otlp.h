@@ -31,7 +31,7 @@ typedef struct pd_otlp_pick {
 
 typedef struct pd_otlp {
     const pd_model *model;
-    const pd_encode_origin *origin;
+    const pd_encode_attributes *attributes;
     pprofdelta_format format;
     pd_bytes name; /* see otlp_name.c */
     pd_writer writer;

@@ -219,7 +219,7 @@ static void make_set(pd_otlp *o, pd_bytes labels)
 {
     pd_writer *w = &o->writer;
     read_labels(o, labels);
-    uint32_t link = o->origin && !w->status ? take_link(o) : 0;
+    uint32_t link = o->attributes && !w->status ? take_link(o) : 0;
     chain_labels(o);
     for (uint32_t key = 0; key < o->label_keys.len && !w->status; key++)
         pd_write_element(w, &o->list, attribute_of(o, o->picks[key].first));

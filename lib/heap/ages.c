@@ -93,7 +93,7 @@ static bool is_zero(const pprofdelta_weight *weight)
     return !weight->objects && !weight->bytes;
 }
 
-void pd_ages_settle(pd_sites *sites, pd_site *site)
+void pd_ages_end_window(pd_sites *sites, pd_site *site)
 {
     unsigned sending = pd_sites_sending(sites);
     for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell))

@@ -20,38 +20,38 @@ enum { AT_ONCE = 32 };
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
-uint64_t pd_heap_note_check(const pd_heap_note *note)
+uint64_t pd_heap_journal_check(const pd_heap_journal *note)
 {
     return pd_key_of_bytes(&note->serial, sizeof *note - sizeof note->check, 0).lo;
 }
 
 /* series: as it is if the process is killed now. With exporting held, or nobody else there. */
-static void note(pprofdelta_heap *heap, pd_series series)
+static void write_journal(pprofdelta_heap *heap, pd_series series)
 {
     pd_heap_export *e = &heap->export;
-    e->now.serial = e->noted + 1;
+    e->now.serial = e->journalled + 1;
     e->now.series = series;
     e->now.sending = pd_sites_sending(&heap->sites);
-    e->now.check = pd_heap_note_check(&e->now);
-    e->notes[e->now.serial & 1] = e->now;
+    e->now.check = pd_heap_journal_check(&e->now);
+    e->journal[e->now.serial & 1] = e->now;
     PD_WRITTEN_FIRST();
-    e->noted = e->now.serial;
+    e->journalled = e->now.serial;
     PD_WRITTEN_FIRST();
 }
 
 static void note_life(pprofdelta_heap *heap)
 {
-    note(heap, pd_life_series(&heap->export.life));
+    write_journal(heap, pd_steps_series(&heap->export.steps));
 }
 
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
 {
     heap->export = (pd_heap_export){
-        .life = heap->export.life,
+        .steps = heap->export.steps,
         .id = id,
         .started_nanos = started_nanos,
         .now = {.ended_nanos = started_nanos, .is_full_due = true, .newer = PD_NEITHER}};
-    pd_life_forked(&heap->export.life, started_nanos);
+    pd_steps_forked(&heap->export.steps, started_nanos);
     note_life(heap);
 }
 
@@ -69,10 +69,10 @@ void pprofdelta_heap_resync(pprofdelta_heap *heap)
 
 /* The next batch. A receiver of OTLP or tables adds counters up whatever the kind is, so that a full batch would
  * count there what was committed before. */
-static pprofdelta_heap_window number(pd_heap_export *e, pprofdelta_format format, int64_t now)
+static pprofdelta_heap_window number_batch(pd_heap_export *e, pprofdelta_format format, int64_t now)
 {
-    pd_heap_note *n = &e->now;
-    bool may_be_full = format == PPROFDELTA_PPROF || !e->life.series.acked.sequence;
+    pd_heap_journal *n = &e->now;
+    bool may_be_full = format == PPROFDELTA_PPROF || !e->steps.series.acked.sequence;
     if (__atomic_exchange_n(&e->is_resync_wanted, 0, __ATOMIC_RELAXED) && may_be_full) {
         n->is_full_due = true;
         n->has_epoch = false;
@@ -81,9 +81,9 @@ static pprofdelta_heap_window number(pd_heap_export *e, pprofdelta_format format
         n->epoch++;
         n->has_epoch = true;
     }
-    const pd_stretch *window = &e->life.window;
-    pd_life_number(&e->life, PPROFDELTA_RESTART_NONE,
-                   now > n->ended_nanos ? now : n->ended_nanos + 1, 0);
+    const pd_interval *window = &e->steps.window;
+    pd_steps_number(&e->steps, PPROFDELTA_RESTART_NONE,
+                    now > n->ended_nanos ? now : n->ended_nanos + 1, 0);
     n->ended_nanos = window->to_nanos;
     return (pprofdelta_heap_window){
         .kind = n->is_full_due ? PPROFDELTA_HEAP_FULL : PPROFDELTA_HEAP_DELTA,
@@ -97,11 +97,11 @@ static pprofdelta_heap_window number(pd_heap_export *e, pprofdelta_format format
 }
 
 /* With both locks. */
-static void begin(pprofdelta_heap *heap, int64_t now)
+static void begin_batch(pprofdelta_heap *heap, int64_t now)
 {
     pd_heap_export *e = &heap->export;
     uint64_t epoch = e->now.epoch;
-    e->batch = number(e, heap->options.format, now);
+    e->batch = number_batch(e, heap->options.format, now);
     e->batch.changed = heap->sites.changed_len[heap->sites.gathering];
     heap->writer.rows_len = 0; /* those of an earlier batch are not valid any more */
     heap->writer.comment = NULL;
@@ -128,9 +128,9 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
     PD_TRY(pd_export_enter(heap, err));
     pprofdelta_status status;
     if (pd_heap_enter(heap)) {
-        status = pd_life_begin(&heap->export.life, err);
+        status = pd_steps_begin(&heap->export.steps, err);
         if (!status)
-            begin(heap, now);
+            begin_batch(heap, now);
         pd_heap_leave(heap);
     } else {
         status = pd_refuse_lost(err);
@@ -208,13 +208,13 @@ typedef struct outgoing {
 } outgoing;
 
 /* From here on the attempt is used up. */
-static int send(void *cookie, const pprofdelta_sink *sink, const void *data, size_t len)
+static int send_batch(void *cookie, const pprofdelta_sink *sink, const void *data, size_t len)
 {
     pprofdelta_heap *heap = ((outgoing *)cookie)->heap;
-    const pd_life *life = &heap->export.life;
+    const pd_steps *steps = &heap->export.steps;
     if (pd_heap_is_lost(heap))
         return -1;
-    note(heap, (pd_series){.last = life->window, .acked = life->series.acked});
+    write_journal(heap, (pd_series){.last = steps->window, .acked = steps->series.acked});
     pd_lock_give(&heap->exporting);
     int refused = sink->write(sink->cookie, data, len);
     pd_lock_take(&heap->exporting);
@@ -226,7 +226,7 @@ static pprofdelta_status make_batch(void *cookie, pd_bytes *out, pprofdelta_erro
     const outgoing *s = cookie;
     pd_batch_writer *writer = &s->heap->writer;
     pprofdelta_status status = pd_batch_compose(s->heap, s->inuse, out, err);
-    pd_heap_note_maps(s->heap);
+    pd_heap_copy_maps(s->heap);
     PD_TRY(status);
     return pd_compress_bytes(&writer->door.compressor, &writer->mem, *out, out, err);
 }
@@ -234,9 +234,9 @@ static pprofdelta_status make_batch(void *cookie, pd_bytes *out, pprofdelta_erro
 pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                         const pprofdelta_sink *sink, pprofdelta_error *err)
 {
-    static const pd_door_steps steps = {make_batch, send};
+    static const pd_door_job job = {make_batch, send_batch};
     pd_batch_writer *writer = &heap->writer;
-    pd_life *life = &heap->export.life;
+    pd_steps *steps = &heap->export.steps;
     outgoing cookie = {heap, inuse};
     uint64_t written;
     if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
@@ -244,12 +244,12 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     uint64_t loads = pd_places_loads(&writer->places); /* a fork waits for `exporting` */
     PD_TRY(pd_export_enter(heap, err));
     writer->loads = loads;
-    uint64_t ticket = life->ticket;
+    uint64_t ticket = steps->ticket;
     pprofdelta_status status =
-        pd_door_write(&writer->door, life, &steps, &cookie, sink, &written, err);
+        pd_door_write(&writer->door, steps, &job, &cookie, sink, &written, err);
     /* After E_MEMORY the caller may write again with fewer symbols. If the window was abandoned meanwhile, the
      * buffers may be those of the next one. */
-    if (ticket == life->ticket && (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP))
+    if (ticket == steps->ticket && (status == PPROFDELTA_E_MEMORY || writer->mem.used > KEEP))
         release_buffers(writer);
     pd_lock_give(&heap->exporting);
     return status;
@@ -274,7 +274,7 @@ pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofde
     PD_TRY(pd_export_enter(heap, err));
     if (!heap->options.gauge)
         status = pd_refuse(err, "options.gauge is not set");
-    else if (heap->export.life.stage == PD_IDLE || heap->export.life.is_in_sink)
+    else if (heap->export.steps.stage == PD_IDLE || heap->export.steps.is_in_sink)
         status = pd_refuse(err, "no window is under way, or its sink is being called");
     if (!status) {
         writer->rows = rows;
@@ -309,13 +309,13 @@ static void settle_window(pd_sites *sites)
     while ((number = pop_changed(sites))) {
         pd_site *site = pd_site_at(sites, number);
         pd_move(sites, &site->changed[sending], &site->base, PD_HEAP_SUMS);
-        pd_ages_settle(sites, site);
+        pd_ages_end_window(sites, site);
     }
 }
 
 /* The batch waits: the next one has its events, too. The window that was sent gathers events again, and
  * what came since is added to it. That took its ages for one window older. */
-static void merge(pprofdelta_heap *heap)
+static void merge_windows(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
     uint32_t number;
@@ -341,7 +341,7 @@ static void merge(pprofdelta_heap *heap)
 }
 
 /* Removes sites with nothing in use and nothing to send. Receivers know these sites, so the next
- * batch is full. The window that was sent is settled: its lists are empty. */
+ * batch is full. The window that was sent is counted: its lists are empty. */
 static void make_room(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
@@ -365,25 +365,25 @@ static void make_room(pprofdelta_heap *heap)
 }
 
 /* The batch ended: its events belong to no later batch. counter is that of such batches. */
-static void settle(pprofdelta_heap *heap, bool is_written, uint64_t *counter)
+static void end_batch(pprofdelta_heap *heap, bool is_written, uint64_t *counter)
 {
     pd_heap_export *e = &heap->export;
     if (e->batch.kind == PPROFDELTA_HEAP_FULL)
         e->now.is_full_due = e->now.has_epoch = false;
     e->now.newer = PD_NEITHER;
-    e->now.is_settling = true;
+    e->now.is_ending = true;
     if (is_written && pd_export_has_new_peak(heap)) {
-        e->now.settling_peaks = e->sites_made;
+        e->now.ending_peaks = e->sites_made;
         e->now.sent_peak = heap->sites.held_peak;
         e->now.sent = e->held;
     }
-    note(heap, e->life.series);
+    write_journal(heap, e->steps.series);
     settle_window(&heap->sites);
-    for (uint32_t number = 1; number <= e->now.settling_peaks; number++) {
+    for (uint32_t number = 1; number <= e->now.ending_peaks; number++) {
         pd_site_peak *peak = &pd_site_at(&heap->sites, number)->peak;
         peak->sent = peak->held; /* the receiver has the shares that were written */
     }
-    e->now.is_settling = e->now.settling_peaks = 0;
+    e->now.is_ending = e->now.ending_peaks = 0;
     note_life(heap);
     if (!pd_heap_enter(heap))
         return;
@@ -410,16 +410,16 @@ static bool is_too_large(const pprofdelta_heap *heap)
 
 pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
 {
-    pd_life *life = &heap->export.life;
+    pd_steps *steps = &heap->export.steps;
     PD_TRY(pd_export_enter(heap, NULL));
     pprofdelta_status status = PPROFDELTA_OK;
-    if (life->stage == PD_WRITTEN && life->is_empty) {
-        pd_life_abandon(life);
-        merge(heap);
+    if (steps->stage == PD_WRITTEN && steps->is_empty) {
+        pd_steps_abandon(steps);
+        merge_windows(heap);
     } else {
-        status = pd_life_commit(life, NULL);
+        status = pd_steps_commit(steps, NULL);
         if (!status)
-            settle(heap, true, &heap->stats.committed);
+            end_batch(heap, true, &heap->stats.committed);
     }
     pd_lock_give(&heap->exporting);
     return status;
@@ -429,17 +429,17 @@ void pprofdelta_heap_abandon(pprofdelta_heap *heap)
 {
     if (!heap)
         return;
-    pd_life *life = &heap->export.life;
+    pd_steps *steps = &heap->export.steps;
     if (pd_export_enter(heap, NULL))
         return;
-    bool is_written = life->stage == PD_WRITTEN;
-    if (pd_life_abandon(life)) {
-        if (life->series.last.attempt > heap->options.max_attempts || is_too_large(heap)) {
-            pd_series_end_open(&life->series);
+    bool is_written = steps->stage == PD_WRITTEN;
+    if (pd_steps_abandon(steps)) {
+        if (steps->series.last.attempt > heap->options.max_attempts || is_too_large(heap)) {
+            pd_series_end_open(&steps->series);
             pprofdelta_heap_resync(heap); /* the batch is not sent again: the next one is full */
-            settle(heap, is_written, &heap->stats.lost);
+            end_batch(heap, is_written, &heap->stats.lost);
         } else {
-            merge(heap);
+            merge_windows(heap);
         }
     }
     pd_lock_give(&heap->exporting);
@@ -475,12 +475,12 @@ void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
     uint64_t loads = pd_places_loads(&heap->writer.places); /* a fork waits for `exporting` */
     if (pd_export_enter(heap, NULL))
         return;
-    if (pd_heap_enter(heap)) { /* settles the child of a fork */
+    if (pd_heap_enter(heap)) { /* also enters the child of a fork */
         pd_heap_leave(heap);
         /* If memory is short, these sites have no mapping in the end. */
         if (pd_places_read(&writer->places, loads, &writer->mem, NULL) == PPROFDELTA_OK) {
             note_era(heap);
-            pd_heap_note_maps(heap);
+            pd_heap_copy_maps(heap);
         }
     }
     pd_lock_give(&heap->exporting);

@@ -1,7 +1,7 @@
 /* A tracker around a fork.
  *
  * The thread that forks waits until no other thread is in the tracker, so the child has a complete
- * copy. Most children run another program at once. So only what is to be done is noted there; the
+ * copy. Most children run another program at once. So only what is to be done is journalled there; the
  * first call in the child that tracks or begins a batch does it.
  *
  * A signal handler that has interrupted the tracker cannot wait. In its child, a thread that is not there may hold
@@ -59,7 +59,7 @@ pprofdelta_status pd_export_enter(pprofdelta_heap *heap, pprofdelta_error *err)
 
 /* Keeps what is in use, which is older than the first window of the child. What was allocated, freed
  * and sent, and the peak, belong to the parent. */
-static void keep(pprofdelta_heap *heap)
+static void keep_in_use(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
     for (uint32_t number = 1; number <= sites->pool.made; number++) {
@@ -82,7 +82,7 @@ static void keep(pprofdelta_heap *heap)
     }
 }
 
-bool pd_heap_settle(pprofdelta_heap *heap)
+bool pd_heap_enter_child(pprofdelta_heap *heap)
 {
     if (pd_heap_is_lost(heap)) {
         pd_heap_leave(heap);
@@ -92,7 +92,7 @@ bool pd_heap_settle(pprofdelta_heap *heap)
                        __ATOMIC_RELAXED); /* a handler may fork here */
     pd_export_make_id(heap);
     heap->sites.held_peak = 0;
-    keep(heap);
+    keep_in_use(heap);
     pprofdelta_heap_stats *now = &heap->stats;
     *now = (pprofdelta_heap_stats){
         .live = now->live, .inuse_objects = now->inuse_objects, .inuse_bytes = now->inuse_bytes};

@@ -114,7 +114,7 @@ static bool open_tables(pprofdelta_heap *heap)
 }
 
 /* Unmaps the tracker and its filter. */
-static void unmap(pprofdelta_heap *heap, pd_pages *pages)
+static void unmap_tracker(pprofdelta_heap *heap, pd_pages *pages)
 {
     if (heap->owns_filter)
         pd_pages_unmap(pages, heap->filter, sizeof *heap->filter);
@@ -139,7 +139,7 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     if (o.work)
         heap->pages.work = *o.work;
     if (!heap->filter || !open_tables(heap)) {
-        unmap(heap, &pages);
+        unmap_tracker(heap, &pages);
         return no_pages(err);
     }
     want_small_pages(heap->filter);
@@ -150,7 +150,7 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     pprofdelta_status status = pd_batch_open(heap, err);
     if (status) {
         close_tables(heap);
-        unmap(heap, &pages);
+        unmap_tracker(heap, &pages);
         return status;
     }
     PD_WRITTEN_FIRST();
@@ -168,7 +168,7 @@ void pprofdelta_heap_free(pprofdelta_heap *heap)
     close_tables(heap);
     pd_pages pages;
     pd_pages_init(&pages, heap->options.pages ? &heap->pages.source : NULL, UINT64_MAX);
-    unmap(heap, &pages);
+    unmap_tracker(heap, &pages);
 }
 
 pprofdelta_status pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out)

@@ -14,7 +14,7 @@
 #ifndef PD_HEAP_HEAP_H
 #define PD_HEAP_HEAP_H
 
-#include "base/life.h"
+#include "base/steps.h"
 #include "base/lock.h"
 #include "places/places.h"
 #include "heap/site.h"
@@ -57,36 +57,36 @@ typedef struct pd_deferral {
 enum { PD_NEITHER = 2 }; /* of the two windows of sums */
 
 /* What a recovery has to know of the windows so far. The parts of it change one after another; so they
- * are noted, whole, at each step. */
-typedef struct pd_heap_note {
+ * are written, whole, at each step. */
+typedef struct pd_heap_journal {
     uint64_t check;  /* of what follows */
-    uint64_t serial; /* the latest note has the highest one */
+    uint64_t serial; /* the latest journal has the highest one */
     pd_series series;
     uint64_t epoch;
-    uint64_t sent_peak;      /* the number of the peak that was committed last; 0: none */
-    pprofdelta_weight sent;  /* what was in use at that peak: the shares of it, added up */
-    int64_t ended_nanos;     /* of the last batch that was begun */
-    uint32_t is_full_due;    /* the next batch is full */
-    uint32_t has_epoch;      /* ... and an earlier attempt has opened its epoch */
-    uint32_t is_settling;    /* the window being sent has arrived, or is lost: it counts no more */
-    uint32_t sending;        /* ... which of the two it is */
-    uint32_t settling_peaks; /* ... and the sites, up to this one, whose shares have arrived, too */
+    uint64_t sent_peak;     /* the number of the peak that was committed last; 0: none */
+    pprofdelta_weight sent; /* what was in use at that peak: the shares of it, added up */
+    int64_t ended_nanos;    /* of the last batch that was begun */
+    uint32_t is_full_due;   /* the next batch is full */
+    uint32_t has_epoch;     /* ... and an earlier attempt has opened its epoch */
+    uint32_t is_ending;     /* the window being sent has arrived, or is lost: it counts no more */
+    uint32_t sending;       /* ... which of the two it is */
+    uint32_t ending_peaks;  /* ... and the sites, up to this one, whose shares have arrived, too */
     uint32_t
         newer; /* the window (0 or 1) whose ages are too high by 1 if the batch is abandoned; 2: none */
-} pd_heap_note;
+} pd_heap_journal;
 
-uint64_t pd_heap_note_check(const pd_heap_note *note);
+uint64_t pd_heap_journal_check(const pd_heap_journal *note);
 
-/* Of a fork; pd_heap_settle is still to be called. By a signal handler within the tracker: see fork.c. */
+/* Of a fork; pd_heap_enter_child is still to be called. By a signal handler within the tracker: see fork.c. */
 enum { PD_CHILD = 1, PD_LOST = 2 };
 
 #define PD_WANTED UINT32_C(0x736e6373)
 
 /* What is known of what was sent. */
 typedef struct pd_heap_export {
-    pd_life life;
-    pd_heap_note now, notes[2];
-    uint64_t noted; /* the serial of the one that counts, which is at that number modulo 2 */
+    pd_steps steps;
+    pd_heap_journal now, journal[2];
+    uint64_t journalled; /* the serial of the one that counts, which is at that number modulo 2 */
     uint64_t id;
     int64_t started_nanos;
     pprofdelta_heap_window batch; /* under way */
@@ -135,7 +135,7 @@ static inline uint64_t pd_heap_maps_check(const pd_heap_maps *maps, uint64_t siz
 /* The format of the tables: a recovery reads no others. */
 #define PD_HEAP_LAYOUT                                                                             \
     ((UINT64_C(3) << 56) + ((uint64_t)sizeof(pprofdelta_heap) << 32) + (sizeof(pd_site) << 16) +   \
-     (sizeof(pd_entry) << 8) + sizeof(pd_trace) + sizeof(pd_heap_note) + sizeof(pd_map))
+     (sizeof(pd_entry) << 8) + sizeof(pd_trace) + sizeof(pd_heap_journal) + sizeof(pd_map))
 
 struct pprofdelta_heap {
     uint64_t layout; /* PD_HEAP_LAYOUT once the tracker is complete */
@@ -186,14 +186,14 @@ static inline bool pd_heap_is_lost(const pprofdelta_heap *heap)
 
 /* fork.c: does what the fork left to do in the child, with the lock held. Returns false, without the lock, if the
  * tracker is lost. */
-PD_ASK bool pd_heap_settle(pprofdelta_heap *heap);
+PD_ASK bool pd_heap_enter_child(pprofdelta_heap *heap);
 
 /* Takes the lock. In the child of a fork, first does what the fork left to do. Returns false, without the lock, if
  * the tables must not be used: the tracker is lost. */
 PD_ASK static inline bool pd_heap_enter(pprofdelta_heap *heap)
 {
     pd_lock_take(&heap->lock);
-    return __builtin_expect(!heap->birth, 1) || pd_heap_settle(heap);
+    return __builtin_expect(!heap->birth, 1) || pd_heap_enter_child(heap);
 }
 
 static inline void pd_heap_leave(pprofdelta_heap *heap)
@@ -205,7 +205,7 @@ static inline void pd_heap_leave(pprofdelta_heap *heap)
 PD_ASK static inline bool pd_heap_rest(pprofdelta_heap *heap)
 {
     pd_lock_rest(&heap->lock);
-    return !heap->birth || pd_heap_settle(heap);
+    return !heap->birth || pd_heap_enter_child(heap);
 }
 
 /* fork.c: takes exporting. Returns OK, or E_USAGE without it if the tracker is lost. */
@@ -241,9 +241,9 @@ static inline bool pd_export_has_new_peak(const pprofdelta_heap *heap)
 pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err);
 void pd_batch_close(pprofdelta_heap *heap);
 
-/* maps_note.c: notes the mappings, if they changed since. Without pages those from before count. With
+/* maps_copy.c: copies the mappings, if they changed since. Without pages those from before count. With
  * exporting held. */
-void pd_heap_note_maps(pprofdelta_heap *heap);
+void pd_heap_copy_maps(pprofdelta_heap *heap);
 
 /* write.c: the batch as a profile that is not compressed; it belongs to the writer. With exporting
  * held. */

@@ -26,20 +26,20 @@ void pd_pages_init(pd_pages *pages, const pprofdelta_heap_pages *source, uint64_
     pages->work = pages->source;
 }
 
-static size_t rounded(size_t size)
+static size_t rounded_size(size_t size)
 {
     return (size + PD_PAGE - 1) & ~(PD_PAGE - 1);
 }
 
 static void *map_from(pd_pages *pages, const pprofdelta_heap_pages *source, size_t size)
 {
-    if (size > SIZE_MAX / 2 || rounded(size) > pages->limit - pages->used)
+    if (size > SIZE_MAX / 2 || rounded_size(size) > pages->limit - pages->used)
         return NULL;
     int kept = errno;
-    void *ptr = source->map(source->cookie, rounded(size));
+    void *ptr = source->map(source->cookie, rounded_size(size));
     errno = kept;
     if (ptr)
-        pages->used += rounded(size);
+        pages->used += rounded_size(size);
     return ptr;
 }
 
@@ -48,9 +48,9 @@ static void unmap_to(pd_pages *pages, const pprofdelta_heap_pages *source, void 
     if (!ptr)
         return;
     int kept = errno;
-    source->unmap(source->cookie, ptr, rounded(size));
+    source->unmap(source->cookie, ptr, rounded_size(size));
     errno = kept;
-    pages->used -= rounded(size);
+    pages->used -= rounded_size(size);
 }
 
 void *pd_pages_map(pd_pages *pages, size_t size)
@@ -111,7 +111,7 @@ static void *resize_pages(void *cookie, void *ptr, size_t size)
         return NULL;
     const size_t small = (size + 2 * (size_t)FRONT - 1) / FRONT * FRONT;
     const bool is_small = small < PD_PAGE;
-    const size_t whole = is_small ? small : rounded(size + FRONT);
+    const size_t whole = is_small ? small : rounded_size(size + FRONT);
     const front *old = ptr ? (void *)((uint8_t *)ptr - FRONT) : NULL;
     if (old && whole == old->whole)
         return ptr;

@@ -8,14 +8,14 @@
  *                  (pd_site_moving): that one is done again
  *     in use,      base + changed. At most the one event under way is missing in some of them: that of the
  *     allocated    site that `writing` names
- *     the windows  are those of the last note (pd_heap_note). If the window being sent was about to be
- *                  settled, this is done again. Otherwise its events belong to the next window, as
+ *     the windows  are those of the last journal (pd_heap_journal). If the window being sent was about to be
+ *                  counted, this is done again. Otherwise its events belong to the next window, as
  *                  after pprofdelta_heap_abandon; if a sink was called with it, that is the next
  *                  attempt at it, which replaces it at a receiver
  *
  * Nor is the memory taken for what the process wrote. Whatever is used has a check:
  *
- *     what does not change (the root), the mappings, a note     its own; if it is wrong, nothing is recovered
+ *     what does not change (the root), the mappings, a journal   its own; if it is wrong, nothing is recovered
  *     a site, a cell of ages                                    its own; if it is wrong, it is left out
  *     all sites, all cells                                      their numbers: those that are missing are counted
  *     the shares of the peak                                    their sum; if it is wrong, no site has any
@@ -30,7 +30,7 @@
 typedef struct recovery {
     pprofdelta_heap_remains from;
     pprofdelta_heap dead; /* a copy of the root */
-    pd_heap_note note;
+    pd_heap_journal journal;
     pprofdelta_heap *heap; /* the new one */
     size_t size;           /* of all areas */
     size_t traces_left;    /* bytes of stacks and labels still to come, which do not overlap */
@@ -39,7 +39,7 @@ typedef struct recovery {
     pprofdelta_weight shares, sent; /* of the peak, of all sites */
 } recovery;
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *why)
+static pprofdelta_status refuse_remains(pprofdelta_error *err, const char *why)
 {
     return PD_FAIL(err, PPROFDELTA_E_STATE, PPROFDELTA_STAGE_RECOVER, NULL, "%s", why);
 }
@@ -48,7 +48,7 @@ static pprofdelta_status refuse(pprofdelta_error *err, const char *why)
 
 /* What was at the address, or NULL if the remains do not have all of it. *most: the bytes up to the end of
  * its area. */
-static const void *find(const recovery *r, uint64_t address, uint64_t *most)
+static const void *find_bytes(const recovery *r, uint64_t address, uint64_t *most)
 {
     for (size_t i = 0; i < r->from.areas_len; i++) {
         const pprofdelta_heap_area *area = &r->from.areas[i];
@@ -60,10 +60,10 @@ static const void *find(const recovery *r, uint64_t address, uint64_t *most)
     return NULL;
 }
 
-static const void *at(const recovery *r, uint64_t address, uint64_t size)
+static const void *at_address(const recovery *r, uint64_t address, uint64_t size)
 {
     uint64_t most;
-    const void *found = find(r, address, &most);
+    const void *found = find_bytes(r, address, &most);
     return found && size <= most && address % sizeof(uint64_t) == 0 ? found : NULL;
 }
 
@@ -89,14 +89,15 @@ static void end_move(const recovery *r, uint64_t address, uint8_t *element, uint
 /* Copies an element of a pool. number is at most pool->made. */
 static bool read_element(const recovery *r, const pd_pool *pool, uint32_t number, void *out)
 {
-    const uint8_t *chunks = at(r, address_of(pool->chunks),
-                               ((uint64_t)(number >> PD_POOL_CHUNK_BITS) + 1) * sizeof(uint8_t *));
+    const uint8_t *chunks =
+        at_address(r, address_of(pool->chunks),
+                   ((uint64_t)(number >> PD_POOL_CHUNK_BITS) + 1) * sizeof(uint8_t *));
     const uint8_t *chunk;
     if (!chunks)
         return false;
     memcpy(&chunk, chunks + (number >> PD_POOL_CHUNK_BITS) * sizeof chunk, sizeof chunk);
     uint64_t address = address_of(chunk) + (number & (PD_POOL_CHUNK - 1)) * pool->element;
-    const uint8_t *found = at(r, address, pool->element);
+    const uint8_t *found = at_address(r, address, pool->element);
     if (!found)
         return false;
     memcpy(out, found, pool->element);
@@ -107,7 +108,7 @@ static bool read_element(const recovery *r, const pd_pool *pool, uint32_t number
 /* The same for parts of a trace. All traces together fit into the remains, and so the work is bounded. */
 static const void *trace_part(recovery *r, uint64_t address, uint64_t size)
 {
-    const void *found = size <= r->traces_left ? at(r, address, size) : NULL;
+    const void *found = size <= r->traces_left ? at_address(r, address, size) : NULL;
     r->traces_left -= found ? (size_t)size : 0;
     return found;
 }
@@ -118,7 +119,7 @@ static bool read_text(recovery *r, const char **text)
     uint64_t most;
     if (!*text)
         return true;
-    *text = find(r, address_of(*text), &most);
+    *text = find_bytes(r, address_of(*text), &most);
     if (!*text)
         return false;
     most = most < r->traces_left ? most : r->traces_left;
@@ -161,14 +162,14 @@ static bool read_trace(recovery *r, const pd_trace *there, pprofdelta_heap_event
 /* ---- sites ----------------------------------------------------------------------------------- */
 
 /* Settles the window if that was under way. */
-static void end_settling(const recovery *r, uint32_t number, pd_site *site)
+static void finish_ending(const recovery *r, uint32_t number, pd_site *site)
 {
-    pd_heap_sums *sent = &site->changed[r->note.sending & 1];
-    if (!r->note.is_settling)
+    pd_heap_sums *sent = &site->changed[r->journal.sending & 1];
+    if (!r->journal.is_ending)
         return;
     pd_heap_sums_add(&site->base, sent);
     *sent = (pd_heap_sums){{0}};
-    if (number <= r->note.settling_peaks)
+    if (number <= r->journal.ending_peaks)
         site->peak.sent = site->peak.held;
 }
 
@@ -224,7 +225,8 @@ static pprofdelta_status count_lost(const pd_pool *pool, uint64_t len, uint64_t 
                                     uint64_t *lost, pprofdelta_error *err)
 {
     if (len > pool->made || found > len + 1)
-        return refuse(err, "the remains are damaged: the number of stacks or ages is wrong");
+        return refuse_remains(err,
+                              "the remains are damaged: the number of stacks or ages is wrong");
     *lost = found < len ? len - found : 0;
     return PPROFDELTA_OK;
 }
@@ -245,7 +247,7 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
             !pd_key_equal(pd_site_key(sites, &event), site.key) || !is_whole(r, &site, number))
             continue;
         found++;
-        end_settling(r, number, &site);
+        finish_ending(r, number, &site);
         bool has_room = true;
         while (has_room && sites->pool.made + 1 < number) /* those before were left out */
             has_room = pd_pool_take(&sites->pool) != 0;
@@ -258,7 +260,7 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
     }
     pd_mem_release(&r->heap->writer.mem, &labels, &labels_cap, sizeof *labels);
     if (!status && !found)
-        status = refuse(err, "the remains are damaged: none of the stacks can be read");
+        status = refuse_remains(err, "the remains are damaged: none of the stacks can be read");
     return status ? status : count_lost(pool, r->dead.sites.chains.len, found, &r->lost_sites, err);
 }
 
@@ -269,11 +271,11 @@ static void add_cell(const recovery *r, const pd_ended *cell)
     pprofdelta_weight base = cell->base;
     for (unsigned window = 0; window < 2; window++) {
         const pprofdelta_weight *changed = &cell->changed[window];
-        if (r->note.is_settling && window == (r->note.sending & 1)) {
+        if (r->journal.is_ending && window == (r->journal.sending & 1)) {
             pd_weight_add(&base, changed);
         } else if (changed->objects || changed->bytes) {
             pd_site_changed(sites, number);
-            pd_ages_add(sites, number, cell->link.hash - (window == r->note.newer), changed);
+            pd_ages_add(sites, number, cell->link.hash - (window == r->journal.newer), changed);
         }
     }
     pd_ended *mine = pd_ages_cell(sites, number, cell->link.hash);
@@ -303,12 +305,12 @@ static pprofdelta_status read_ages(recovery *r, pprofdelta_error *err)
 /* The table at an address, or NULL if that is not whole. */
 static const pd_heap_maps *whole_maps(const recovery *r, uint64_t address)
 {
-    const pd_heap_maps *maps = at(r, address, sizeof *maps);
+    const pd_heap_maps *maps = at_address(r, address, sizeof *maps);
     const uint64_t most = r->size / sizeof(pd_place_span);
     if (!maps || maps->len > most || maps->spans_len > most || maps->text_len > r->size ||
         maps->size != sizeof *maps + maps->len * sizeof *maps->maps +
                           maps->spans_len * sizeof(pd_place_span) + maps->text_len ||
-        !at(r, address, maps->size) || maps->check != pd_heap_maps_check(maps, maps->size))
+        !at_address(r, address, maps->size) || maps->check != pd_heap_maps_check(maps, maps->size))
         return NULL;
     return maps;
 }
@@ -349,7 +351,7 @@ static pprofdelta_status copy_maps(recovery *r, const pd_heap_maps *from, pprofd
     to->main = from->main < len ? from->main : PD_MAP_NONE;
     places->era = from->era ? from->era : 1;
     return is_whole ? pd_maps_sort(to, mem, err)
-                    : refuse(err, "the table of mapped files is damaged");
+                    : refuse_remains(err, "the table of mapped files is damaged");
 }
 
 /* The mappings are those of the dead process, and never read again. */
@@ -365,7 +367,7 @@ static pprofdelta_status read_maps(recovery *r, pprofdelta_error *err)
     maps = maps ? maps : whole_maps(r, again);
     if (maps)
         return copy_maps(r, maps, err);
-    return r->dead.maps || again ? refuse(err, "the table of mapped files is damaged")
+    return r->dead.maps || again ? refuse_remains(err, "the table of mapped files is damaged")
                                  : PPROFDELTA_OK;
 }
 
@@ -400,16 +402,16 @@ static void continue_windows(recovery *r)
     pprofdelta_heap *heap = r->heap;
     pd_heap_export *e = &heap->export;
     const pprofdelta_heap_stats *then = &r->dead.stats;
-    const bool has_peak =
-        r->dead.sites.writing || (r->dead.sites.peak_seal == pd_peak_seal(&r->dead) &&
-                                  is_equal(r->shares, then->peak_objects, then->peak_bytes) &&
-                                  is_equal(r->sent, r->note.sent.objects, r->note.sent.bytes));
-    e->life.series = r->note.series;
-    e->now = r->note;
-    e->now.is_settling = e->now.settling_peaks = 0;
+    const bool has_peak = r->dead.sites.writing ||
+                          (r->dead.sites.peak_seal == pd_peak_seal(&r->dead) &&
+                           is_equal(r->shares, then->peak_objects, then->peak_bytes) &&
+                           is_equal(r->sent, r->journal.sent.objects, r->journal.sent.bytes));
+    e->steps.series = r->journal.series;
+    e->now = r->journal;
+    e->now.is_ending = e->now.ending_peaks = 0;
     e->now.newer = PD_NEITHER;
     e->is_resync_wanted = r->dead.export.is_resync_wanted;
-    e->now.sent_peak = r->note.sent_peak == r->dead.sites.peak ? peak_number : peak_number - 1;
+    e->now.sent_peak = r->journal.sent_peak == r->dead.sites.peak ? peak_number : peak_number - 1;
     heap->sites.peak = peak_number;
     heap->stats.peak_objects = then->peak_objects;
     heap->stats.peak_bytes = then->peak_bytes;
@@ -429,22 +431,23 @@ static void continue_windows(recovery *r)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-static const pd_heap_note *note_of(const recovery *r, uint64_t serial)
+static const pd_heap_journal *note_of(const recovery *r, uint64_t serial)
 {
-    const pd_heap_note *note = &r->dead.export.notes[serial & 1];
-    return note->serial == serial && note->check == pd_heap_note_check(note) ? note : NULL;
+    const pd_heap_journal *journal = &r->dead.export.journal[serial & 1];
+    return journal->serial == serial && journal->check == pd_heap_journal_check(journal) ? journal
+                                                                                         : NULL;
 }
 
-/* A note counts when it is complete, even if that was not written any more. */
+/* A journal counts when it is complete, even if that was not written any more. */
 static pprofdelta_status read_note(recovery *r, pprofdelta_error *err)
 {
-    const uint64_t serial = r->dead.export.noted;
-    const pd_heap_note *latest = note_of(r, serial), *next = note_of(r, serial + 1);
+    const uint64_t serial = r->dead.export.journalled;
+    const pd_heap_journal *latest = note_of(r, serial), *next = note_of(r, serial + 1);
     if (!latest)
-        return refuse(err, "the remains are damaged: what is known of the last window");
-    r->note = next ? *next : *latest;
-    return r->note.ended_nanos > PD_HEAP_LATEST
-               ? refuse(err, "the remains are damaged: a time is too late")
+        return refuse_remains(err, "the remains are damaged: what is known of the last window");
+    r->journal = next ? *next : *latest;
+    return r->journal.ended_nanos > PD_HEAP_LATEST
+               ? refuse_remains(err, "the remains are damaged: a time is too late")
                : PPROFDELTA_OK;
 }
 
@@ -458,24 +461,25 @@ static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
         r->size += area->len;
     }
     r->traces_left = r->size;
-    const void *root = at(r, r->from.root, sizeof r->dead);
+    const void *root = at_address(r, r->from.root, sizeof r->dead);
     if (!root)
-        return refuse(err, "the remains are cut: the tracker lies outside");
+        return refuse_remains(err, "the remains are cut: the tracker lies outside");
     memcpy(&r->dead, root, sizeof r->dead);
     if (r->dead.layout != PD_HEAP_LAYOUT)
-        return refuse(err, "the remains are damaged, or of another version or build");
+        return refuse_remains(err, "the remains are damaged, or of another version or build");
     const pd_sites *sites = &r->dead.sites;
     const bool has_ages = (r->dead.options.flags & PPROFDELTA_HEAP_AGES) != 0;
     const uint32_t wanted = r->dead.export.is_resync_wanted;
     if (r->dead.seal != pd_heap_seal(&r->dead) || (wanted && wanted != PD_WANTED))
-        return refuse(err, "the remains are damaged: what the tracker had from its beginning");
+        return refuse_remains(err,
+                              "the remains are damaged: what the tracker had from its beginning");
     if (sites->max_depth > PD_HEAP_MOST_DEPTH || sites->pool.element != sizeof(pd_site) ||
         sites->ended.element != (has_ages ? sizeof(pd_ended) : 0) ||
         sites->pool.made > r->size / sizeof(pd_site) + PD_POOL_CHUNK ||
         sites->ended.made > (has_ages ? r->size / sizeof(pd_ended) + PD_POOL_CHUNK : 0))
-        return refuse(err, "the remains are damaged: more elements than there is room for");
+        return refuse_remains(err, "the remains are damaged: more elements than there is room for");
     if (r->dead.export.started_nanos > PD_HEAP_LATEST)
-        return refuse(err, "the remains are damaged: a time is too late");
+        return refuse_remains(err, "the remains are damaged: a time is too late");
     return read_note(r, err);
 }
 

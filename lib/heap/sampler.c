@@ -62,7 +62,7 @@ static double one_less_exp(double x)
 /* ---- drawing --------------------------------------------------------------------------------- */
 
 /* splitmix64: seeds. */
-static uint64_t mix(uint64_t *state)
+static uint64_t mix_seed(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -70,18 +70,18 @@ static uint64_t mix(uint64_t *state)
     return z ^ z >> 31;
 }
 
-static uint64_t rotate(uint64_t x, int by)
+static uint64_t rotate_left(uint64_t x, int by)
 {
     return x << by | x >> (64 - by);
 }
 
 /* xoroshiro128+, upper bits. The result is in [0, 1). */
-static double draw(pprofdelta_sampler *s)
+static double draw_unit(pprofdelta_sampler *s)
 {
     uint64_t a = s->random[0], b = s->random[1], sum = a + b;
     b ^= a;
-    s->random[0] = rotate(a, 24) ^ b ^ b << 16;
-    s->random[1] = rotate(b, 37);
+    s->random[0] = rotate_left(a, 24) ^ b ^ b << 16;
+    s->random[1] = rotate_left(b, 37);
     return (double)(sum >> 11) * 0x1p-53;
 }
 
@@ -93,7 +93,7 @@ static int64_t draw_distance(pprofdelta_sampler *s)
         return never;
     if (s->interval == 1)
         return 0;
-    double distance = -log_of(1.0 - draw(s)) * (double)s->interval;
+    double distance = -log_of(1.0 - draw_unit(s)) * (double)s->interval;
     return distance < 0x1p62 ? (int64_t)distance : never;
 }
 
@@ -102,7 +102,7 @@ static int64_t round_by_chance(pprofdelta_sampler *s, double value)
     if (value >= 0x1p63)
         return INT64_MAX;
     int64_t floor = (int64_t)value;
-    return floor + (draw(s) < value - (double)floor);
+    return floor + (draw_unit(s) < value - (double)floor);
 }
 
 static pprofdelta_weight draw_weight(pprofdelta_sampler *s, size_t size)
@@ -115,7 +115,7 @@ static pprofdelta_weight draw_weight(pprofdelta_sampler *s, size_t size)
     return (pprofdelta_weight){round_by_chance(s, each), round_by_chance(s, each * (double)size)};
 }
 
-static uint64_t unguessed(const pprofdelta_sampler *s)
+static uint64_t unguessed_seed(const pprofdelta_sampler *s)
 {
     struct timespec now = {0, 0};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -125,10 +125,10 @@ static uint64_t unguessed(const pprofdelta_sampler *s)
 
 void pprofdelta_sampler_init(pprofdelta_sampler *s, uint64_t interval, uint64_t seed)
 {
-    uint64_t state = seed ? seed : unguessed(s);
+    uint64_t state = seed ? seed : unguessed_seed(s);
     *s = (pprofdelta_sampler){.interval = interval, .has_begun = 1};
-    s->random[0] = mix(&state);
-    s->random[1] = mix(&state) | 1; /* never all zeros */
+    s->random[0] = mix_seed(&state);
+    s->random[1] = mix_seed(&state) | 1; /* never all zeros */
     s->left = draw_distance(s);
 }
 

@@ -35,7 +35,7 @@ pd_key pd_site_key(const pd_sites *sites, const pprofdelta_heap_event *event)
                                       : (pd_key){0, 0};
 }
 
-static uint32_t find(const pd_sites *sites, pd_key key)
+static uint32_t find_site(const pd_sites *sites, pd_key key)
 {
     uint32_t number = *pd_chains_head(&sites->chains, (uint32_t)key.lo);
     while (number) {
@@ -58,7 +58,7 @@ uint64_t pd_site_check(const pd_site *site, uint32_t number)
 
 uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key key)
 {
-    uint32_t number = find(sites, key);
+    uint32_t number = find_site(sites, key);
     if (number)
         return number;
     number = pd_pool_take(&sites->pool);
@@ -128,7 +128,7 @@ static void keep_share(const pd_sites *sites, pd_site *site)
 }
 
 /* Adds the sums of an event. */
-static void add(pd_sites *sites, uint32_t number, const pd_heap_sums *more)
+static void add_sums(pd_sites *sites, uint32_t number, const pd_heap_sums *more)
 {
     pd_site *site = pd_site_at(sites, number);
     pd_heap_sums *sums = pd_site_changed(sites, number);
@@ -141,15 +141,15 @@ static void add(pd_sites *sites, uint32_t number, const pd_heap_sums *more)
 
 void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
 {
-    add(sites, number,
-        &(pd_heap_sums){{weight->objects, weight->bytes, weight->objects, weight->bytes}});
+    add_sums(sites, number,
+             &(pd_heap_sums){{weight->objects, weight->bytes, weight->objects, weight->bytes}});
 }
 
 void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight, uint32_t born)
 {
-    add(sites, number,
-        &(pd_heap_sums){{[PD_INUSE_OBJECTS] = (int64_t) - (uint64_t)weight->objects,
-                         [PD_INUSE_BYTES] = (int64_t) - (uint64_t)weight->bytes}});
+    add_sums(sites, number,
+             &(pd_heap_sums){{[PD_INUSE_OBJECTS] = (int64_t) - (uint64_t)weight->objects,
+                              [PD_INUSE_BYTES] = (int64_t) - (uint64_t)weight->bytes}});
     if (pd_has_ages(sites))
         pd_ages_add(sites, number, born < sites->window ? sites->window - born : 0, weight);
 }

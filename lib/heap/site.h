@@ -262,7 +262,7 @@ bool pd_ages_is_whole(const pd_ended *cell, uint32_t number, bool is_being_writt
 void pd_ages_add(pd_sites *sites, uint32_t number, uint32_t age, const pprofdelta_weight *weight);
 
 /* The window that was sent is added to the bases. */
-void pd_ages_settle(pd_sites *sites, pd_site *site);
+void pd_ages_end_window(pd_sites *sites, pd_site *site);
 
 /* ... to the gathering window, with ages that are less by 1. */
 void pd_ages_merge(pd_sites *sites, uint32_t number);

@@ -33,7 +33,7 @@ typedef struct text_out {
     char text[1024];
 } text_out;
 
-static void flush(text_out *p)
+static void flush_text(text_out *p)
 {
     for (size_t done = 0; done < p->len && !p->trouble;) {
         ssize_t wrote = write(p->fd, p->text + done, p->len - done);
@@ -49,12 +49,12 @@ static void put_bytes(text_out *p, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
         if (p->len == sizeof p->text)
-            flush(p);
+            flush_text(p);
         p->text[p->len++] = text[i];
     }
 }
 
-static void put(text_out *p, const char *text)
+static void put_text(text_out *p, const char *text)
 {
     put_bytes(p, text, strlen(text));
 }
@@ -74,12 +74,12 @@ static void put_number(text_out *p, uint64_t value, unsigned base)
 static void put_counts(text_out *p, const site_use *g)
 {
     for (int i = 0; i < 2; i++) {
-        put(p, i ? " [" : "");
+        put_text(p, i ? " [" : "");
         put_number(p, g->objects > 0 ? (uint64_t)g->objects : 0, 10);
-        put(p, ": ");
+        put_text(p, ": ");
         put_number(p, g->bytes > 0 ? (uint64_t)g->bytes : 0, 10);
     }
-    put(p, "] @");
+    put_text(p, "] @");
 }
 
 /* Readers of this format expect return addresses and subtract 1. A site may be removed or changed after it was
@@ -92,19 +92,19 @@ static void put_site(text_out *p, const pd_sites *sites, uint32_t number)
     uint32_t depth = __atomic_load_n(&g.trace->depth, __ATOMIC_RELAXED);
     put_counts(p, &g);
     for (uint32_t i = 0; i < depth; i++) {
-        put(p, " 0x");
+        put_text(p, " 0x");
         put_number(p, __atomic_load_n(&g.trace->stack[i], __ATOMIC_RELAXED) + 1, 16);
     }
-    put(p, "\n");
+    put_text(p, "\n");
 }
 
 /* Readers take a dump without mappings for truncated, so a dump that has none says so. */
 static void put_mappings(text_out *p, bool has_mappings)
 {
     int fd = has_mappings ? pd_proc_open_maps() : -1;
-    put(p, "\nMAPPED_LIBRARIES:\n");
-    put(p, fd < 0 ? "# none\n" : "");
-    flush(p);
+    put_text(p, "\nMAPPED_LIBRARIES:\n");
+    put_text(p, fd < 0 ? "# none\n" : "");
+    flush_text(p);
     if (fd < 0)
         return;
     for (;;) {
@@ -114,7 +114,7 @@ static void put_mappings(text_out *p, bool has_mappings)
         if (got <= 0)
             break;
         p->len = (size_t)got;
-        flush(p);
+        flush_text(p);
     }
     close(fd);
 }
@@ -125,7 +125,7 @@ typedef struct ranked {
     uint32_t number;
 } ranked;
 
-static size_t rank(const pd_sites *sites, uint32_t made, ranked *out, size_t n)
+static size_t rank_sites(const pd_sites *sites, uint32_t made, ranked *out, size_t n)
 {
     size_t len = 0;
     for (uint32_t number = 1; n && number <= made; number++) {
@@ -144,7 +144,7 @@ static void put_sites(text_out *p, const pd_sites *sites, uint32_t made, size_t 
 {
     ranked top[PPROFDELTA_HEAP_DUMP_MAX];
     size_t len =
-        rank(sites, made, top, n < PPROFDELTA_HEAP_DUMP_MAX ? n : PPROFDELTA_HEAP_DUMP_MAX);
+        rank_sites(sites, made, top, n < PPROFDELTA_HEAP_DUMP_MAX ? n : PPROFDELTA_HEAP_DUMP_MAX);
     for (size_t i = 0; i < len; i++)
         put_site(p, sites, top[i].number);
     for (uint32_t number = 1; !n && number <= made; number++)
@@ -166,9 +166,9 @@ int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
         pd_heap_add(&sum.objects, g.objects);
         pd_heap_add(&sum.bytes, g.bytes);
     }
-    put(&p, "heap profile: ");
+    put_text(&p, "heap profile: ");
     put_counts(&p, &sum);
-    put(&p, " heapprofile\n");
+    put_text(&p, " heapprofile\n");
     put_sites(&p, sites, made, n);
     put_mappings(&p, !(heap->options.flags & PPROFDELTA_NO_MAPPINGS));
     errno = kept;

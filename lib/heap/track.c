@@ -173,7 +173,7 @@ static void count_end(pprofdelta_heap *heap, const pd_entry *entry, const pprofd
     pd_heap_add(&heap->stats.inuse_bytes, (int64_t) - (uint64_t)weight->bytes);
 }
 
-static void release(pprofdelta_heap *heap, uint32_t number)
+static void release_entry(pprofdelta_heap *heap, uint32_t number)
 {
     pd_entry *entry = pd_entry_at(heap, number);
     if (pd_entry_is_counted(entry)) {
@@ -195,7 +195,7 @@ static void end_entry(pprofdelta_heap *heap, uint32_t number)
     if (pd_entry_is_counted(entry)) {
         for (uint32_t piece = entry->more, next; piece; piece = next) {
             next = pd_entry_at(heap, piece)->more;
-            release(heap, piece);
+            release_entry(heap, piece);
         }
     } else {
         heap->stats.cancelled++;
@@ -204,7 +204,7 @@ static void end_entry(pprofdelta_heap *heap, uint32_t number)
     }
     if (entry->state != PD_ENTRY_HELD)
         index_remove(heap, number);
-    release(heap, number);
+    release_entry(heap, number);
 }
 
 /* ---- making entries -------------------------------------------------------------------------- */
@@ -252,8 +252,8 @@ static uint32_t hold_site(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
 }
 
 /* An entry that holds the site of the event. Returns 0 if there is no room; the drop is counted. */
-static uint32_t take(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
-                     pd_entry_state state)
+static uint32_t take_entry(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
+                           pd_entry_state state)
 {
     uint32_t number = pd_pool_take(&heap->entries);
     if (!number) {
@@ -279,7 +279,7 @@ static uint32_t make_entry(pprofdelta_heap *heap, const pprofdelta_heap_event *e
                            pd_entry_state state)
 {
     end_former(heap, event->ptr);
-    uint32_t number = take(heap, event, key, state);
+    uint32_t number = take_entry(heap, event, key, state);
     if (number)
         index_add(heap, number, event->size, &event->weight);
     return number;
@@ -336,7 +336,7 @@ static bool add_piece(pprofdelta_heap *heap, uint32_t block, const pprofdelta_he
         pd_weight_add(&last->weight, &event->weight);
         count_begin(heap, last->site, &event->weight);
     } else {
-        uint32_t number = take(heap, event, key, PD_ENTRY_PIECE);
+        uint32_t number = take_entry(heap, event, key, PD_ENTRY_PIECE);
         if (!number)
             return false;
         count_entry(heap, number);
@@ -358,7 +358,7 @@ static int64_t share_of(double bytes, size_t before, size_t after)
 
 /* The block has fewer bytes: each piece keeps its share. They are rounded so that their sum is right. A piece
  * without bytes ends, so that a buffer that grows and shrinks for ever has few. */
-static void shrink(pprofdelta_heap *heap, uint32_t block, size_t before, size_t after)
+static void shrink_block(pprofdelta_heap *heap, uint32_t block, size_t before, size_t after)
 {
     double all = 0;
     int64_t kept = 0, upto;
@@ -377,7 +377,7 @@ static void shrink(pprofdelta_heap *heap, uint32_t block, size_t before, size_t 
             continue;
         }
         pd_entry_at(heap, last)->more = next;
-        release(heap, number);
+        release_entry(heap, number);
     }
 }
 
@@ -465,7 +465,7 @@ void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc 
     } else if (number) {
         end_former(heap, ptr);
         if (after < before)
-            shrink(heap, number, before, after);
+            shrink_block(heap, number, before, after);
         pd_entry *entry = pd_entry_at(heap, number);
         entry->state = PD_ENTRY_LIVE;
         entry->ptr = ptr;

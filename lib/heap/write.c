@@ -14,15 +14,15 @@ typedef struct writing {
     bool is_full;
 } writing;
 
-static uint32_t string(writing *w, const char *text)
+static uint32_t intern_string(writing *w, const char *text)
 {
     return pd_model_string(w->out, pd_bytes_of(text));
 }
 
 static void add_type(writing *w, const char *name, const char *unit)
 {
-    uint32_t type = string(w, name);
-    pd_model_add_type(w->out, type, string(w, unit));
+    uint32_t type = intern_string(w, name);
+    pd_model_add_type(w->out, type, intern_string(w, unit));
 }
 
 static void write_types(writing *w)
@@ -68,8 +68,8 @@ static pprofdelta_weight share_of_peak(const writing *w, const pd_site *site)
 
 static void add_label(writing *w, const pprofdelta_label *label)
 {
-    uint32_t key = string(w, label->key), str = string(w, label->str);
-    pd_model_add_label(w->out, key, str, label->num, string(w, label->num_unit));
+    uint32_t key = intern_string(w, label->key), str = intern_string(w, label->str);
+    pd_model_add_label(w->out, key, str, label->num, intern_string(w, label->num_unit));
 }
 
 static void begin_sample(writing *w, pd_site *site)
@@ -191,12 +191,12 @@ static pd_model_header make_header(writing *w)
         duration = INT64_MAX;
     return (pd_model_header){
         .has_period_type = true,
-        .period_type = string(w, "space"),
-        .period_unit = string(w, "bytes"),
+        .period_type = intern_string(w, "space"),
+        .period_unit = intern_string(w, "bytes"),
         .period = (int64_t)w->heap->options.period,
         .time_nanos = b->to_nanos,
         .duration_nanos = duration > 0 ? duration : 0,
-        .default_sample_type = string(w, type),
+        .default_sample_type = intern_string(w, type),
         .series = b->id,
         .sequence = b->sequence,
     };
@@ -230,9 +230,9 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     if (!(heap->options.flags & PPROFDELTA_NO_STAMP))
         write_stamp(&w);
     if (writer->comment)
-        pd_model_add_comment(w.out, string(&w, writer->comment));
+        pd_model_add_comment(w.out, intern_string(&w, writer->comment));
     if (*writer->remark)
-        pd_model_add_comment(w.out, string(&w, writer->remark));
+        pd_model_add_comment(w.out, intern_string(&w, writer->remark));
     pd_model_header header = make_header(&w);
     return pd_encode(&writer->door.encoder, &writer->door.model, &header, out);
 }

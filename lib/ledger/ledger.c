@@ -52,7 +52,7 @@ pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, cons
     return PPROFDELTA_OK;
 }
 
-void pd_ledger_settle(pd_ledger *ledger)
+void pd_ledger_end_filling(pd_ledger *ledger)
 {
     ledger->window = 1;
     ledger->committed = ledger->kept = ledger->living = ledger->keys.len;
@@ -120,7 +120,7 @@ void pd_ledger_move(pd_ledger *ledger, size_t to, size_t from)
 }
 
 /* Drops the entries last seen before `window` and the first `also` of those last seen in it. */
-static void drop(pd_ledger *ledger, uint32_t window, size_t also)
+static void drop_entries(pd_ledger *ledger, uint32_t window, size_t also)
 {
     size_t kept = 0;
     for (size_t i = 0; i < ledger->keys.len; i++) {
@@ -144,7 +144,7 @@ void pd_ledger_commit(pd_ledger *ledger)
     if (unseen > ledger->living) {
         size_t excess = unseen - ledger->living;
         uint32_t last = last_to_drop(ledger, excess);
-        drop(ledger, last, excess - count_before(ledger, last));
+        drop_entries(ledger, last, excess - count_before(ledger, last));
     }
     ledger->committed = ledger->kept = ledger->keys.len;
 }

@@ -11,7 +11,7 @@
  *               with a base | open    | new in the window that is being filled
  *
  * A window that was handed out is an open attempt until it is committed. It may have arrived, so
- * later attempts must have at least what it had, and a restart is judged against it. Entries that
+ * later attempts must have at least what it had, and a restart is found by it. Entries that
  * were new in it have no base yet (it is 0). An entry that was not in it has the counters of its base
  * in the attempt, too. `seen`, `window` and `living` are those of the profile that was seen last, in
  * an open attempt, too.
@@ -37,7 +37,7 @@ typedef struct pd_ledger {
     size_t counters;
     size_t committed, kept;
     bool is_open; /* there is an open attempt */
-    bool is_bare; /* keys and bases only: no window is settled in it */
+    bool is_bare; /* keys and bases only: it has no windows */
     /* It is of a state of format 6, in which the keys of addresses in no file are without lines. */
     bool has_old_keys;
     size_t living;   /* entries in the last window */
@@ -74,12 +74,12 @@ static inline int64_t *pd_ledger_base(const pd_ledger *ledger, size_t entry)
 }
 
 /* Adds a sample to a ledger that is being filled. The counters of equal keys are added up: E_LIMIT if they do not fit.
- * pd_ledger_settle ends the filling. */
+ * pd_ledger_end_filling ends the filling. */
 pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, const int64_t *counters,
                                 pprofdelta_error *err);
 
 /* Makes the entries that were put the last committed window. */
-void pd_ledger_settle(pd_ledger *ledger);
+void pd_ledger_end_filling(pd_ledger *ledger);
 
 /* The number of the last window that had the entry. The first window has all entries: seen is not read,
  * and a base does not set it. */

@@ -3,25 +3,25 @@
 #include "base/sum.h"
 
 /* Compares the rows with the ledger's counters. */
-static pd_verdict compare(const pd_window *w)
+static pd_reset_signs compare_counters(const pd_row_set *w)
 {
     const pd_ledger *ledger = w->ledger;
-    pd_verdict verdict = {.restart = PPROFDELTA_RESTART_NONE};
+    pd_reset_signs signs = {.restart = PPROFDELTA_RESTART_NONE};
     size_t living = 0;
     for (size_t row = 0; row < w->len; row++) {
         size_t entry = w->entry[row];
         bool is_known = entry < ledger->committed;
-        const int64_t *base = pd_ledger_base(ledger, entry), *values = pd_window_values(w, row);
-        verdict.has_increase |= !is_known;
+        const int64_t *base = pd_ledger_base(ledger, entry), *values = pd_row_set_values(w, row);
+        signs.has_increase |= !is_known;
         for (size_t i = 0; i < ledger->counters && is_known; i++) {
-            verdict.has_decrease |= values[i] < base[i];
-            verdict.has_increase |= values[i] > base[i];
+            signs.has_decrease |= values[i] < base[i];
+            signs.has_increase |= values[i] > base[i];
         }
     }
     for (size_t entry = 0; entry < ledger->committed; entry++)
         living += w->trace[entry] && pd_ledger_is_living(ledger, entry);
-    verdict.has_loss = verdict.has_decrease || living != ledger->living;
-    return verdict;
+    signs.has_loss = signs.has_decrease || living != ledger->living;
+    return signs;
 }
 
 /* What the last window had of a counter in an entry. */
@@ -33,12 +33,12 @@ static int64_t mass_of(const pd_ledger *ledger, size_t entry, size_t counter)
 
 /* Returns whether a counter lost at least half of its mass: by entries of the last window that
  * vanished, and by counters that decreased. */
-static bool lost_half(const pd_window *w, size_t counter)
+static bool lost_half(const pd_row_set *w, size_t counter)
 {
     pprofdelta_sum before = {0, 0}, lost = {0, 0};
     for (size_t entry = 0; entry < w->ledger->committed; entry++) {
         int64_t mass = mass_of(w->ledger, entry, counter);
-        const int64_t *values = pd_window_counters(w, entry);
+        const int64_t *values = pd_row_set_counters(w, entry);
         int64_t value = values ? values[counter] : 0;
         pd_sum_add(&before, mass);
         if (mass && value < mass)
@@ -47,7 +47,7 @@ static bool lost_half(const pd_window *w, size_t counter)
     return (before.lo | (uint64_t)before.hi) && pd_sum_at_least(pd_sum_plus(lost, lost), before);
 }
 
-static bool any_lost_half(const pd_window *w)
+static bool any_lost_half(const pd_row_set *w)
 {
     for (size_t i = 0; i < w->ledger->counters; i++)
         if (lost_half(w, i))
@@ -86,37 +86,36 @@ static bool has_started_since(const pd_reset_facts *facts)
 }
 
 /* Decides by the counters in w->ledger->base. */
-static pd_verdict judge(const pd_window *w, const pd_reset_facts *facts)
+static pd_reset_signs decide_by_base(const pd_row_set *w, const pd_reset_facts *facts)
 {
-    pd_verdict verdict = compare(w);
+    pd_reset_signs signs = compare_counters(w);
     if (facts->on_reset == PPROFDELTA_ON_RESET_CLAMP ||
         facts->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
-        return verdict;
+        return signs;
     if (has_started_since(facts))
-        verdict.restart = PPROFDELTA_RESTART_STARTED;
+        signs.restart = PPROFDELTA_RESTART_STARTED;
     else if (facts->is_other_heap)
-        verdict.restart = PPROFDELTA_RESTART_LIVE;
-    else if (verdict.has_loss && !facts->has_other_keys && any_lost_half(w))
-        verdict.restart =
-            facts->other_build ? PPROFDELTA_RESTART_BUILD_ID : PPROFDELTA_RESTART_MASS;
-    else if (facts->on_reset == PPROFDELTA_ON_RESET_RESTART && verdict.has_decrease)
-        verdict.restart = PPROFDELTA_RESTART_ANY;
-    return verdict;
+        signs.restart = PPROFDELTA_RESTART_LIVE;
+    else if (signs.has_loss && !facts->has_other_keys && any_lost_half(w))
+        signs.restart = facts->other_build ? PPROFDELTA_RESTART_BUILD_ID : PPROFDELTA_RESTART_MASS;
+    else if (facts->on_reset == PPROFDELTA_ON_RESET_RESTART && signs.has_decrease)
+        signs.restart = PPROFDELTA_RESTART_ANY;
+    return signs;
 }
 
-pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
+pd_reset_signs pd_reset_decide(const pd_row_set *w, const pd_reset_facts *facts)
 {
     if (!w->ledger->window)
-        return (pd_verdict){.restart = PPROFDELTA_RESTART_NONE};
+        return (pd_reset_signs){.restart = PPROFDELTA_RESTART_NONE};
     pd_ledger_exchange(w->ledger);
-    pd_verdict verdict = judge(w, facts);
+    pd_reset_signs signs = decide_by_base(w, facts);
     pd_ledger_exchange(w->ledger);
-    return verdict;
+    return signs;
 }
 
-bool pd_reset_has_growth(const pd_window *w)
+bool pd_reset_has_growth(const pd_row_set *w)
 {
-    return compare(w).has_increase;
+    return compare_counters(w).has_increase;
 }
 
 static uint64_t duration_of(const pd_span *span)
@@ -125,7 +124,7 @@ static uint64_t duration_of(const pd_span *span)
 }
 
 /* from is not after to. */
-static uint64_t distance(int64_t from, int64_t to)
+static uint64_t time_distance(int64_t from, int64_t to)
 {
     return (uint64_t)to - (uint64_t)from;
 }
@@ -140,16 +139,16 @@ static bool is_most_of(uint64_t part, uint64_t whole)
 static bool counts_since_start(const pd_span *prev, const pd_span *cur, int64_t started_nanos)
 {
     return started_nanos && started_nanos > prev->time_nanos && started_nanos <= cur->time_nanos &&
-           is_most_of(duration_of(cur), distance(started_nanos, cur->time_nanos));
+           is_most_of(duration_of(cur), time_distance(started_nanos, cur->time_nanos));
 }
 
-pd_span_kind pd_span_judge(const pd_span *prev, const pd_span *cur, int64_t started_nanos)
+pd_span_kind pd_span_decide(const pd_span *prev, const pd_span *cur, int64_t started_nanos)
 {
     uint64_t covered = duration_of(cur), before = prev ? duration_of(prev) : 0;
     pd_span_kind unless_told = !covered == !before ? PD_SPAN_CUMULATIVE : PD_SPAN_UNCLEAR;
     if (!prev || !covered || !prev->time_nanos || !cur->time_nanos)
         return unless_told;
-    uint64_t apart = distance(prev->time_nanos, cur->time_nanos);
+    uint64_t apart = time_distance(prev->time_nanos, cur->time_nanos);
     if (covered <= apart)
         return counts_since_start(prev, cur, started_nanos) ? PD_SPAN_CUMULATIVE : PD_SPAN_WINDOW;
     if (!is_most_of(covered - apart, before))

@@ -1,6 +1,6 @@
 /* Two checks of a pair of profiles, before the subtraction.
  *
- * pd_span_judge: is cur cumulative, or a window of its own? Only the times of the two profiles are
+ * pd_span_decide: is cur cumulative, or a window of its own? Only the times of the two profiles are
  * used:
  *
  *            prev begins     prev ends             cur ends
@@ -14,13 +14,13 @@
  * process begin at the same time, up to the error of a clock. Some tools write the time at which a
  * window began (Go's ?seconds=). The durations are then equal, and so is the distance.
  *
- * pd_reset_judge: did the process restart? It then counts from zero, which looks like a decrease in
+ * pd_reset_decide: did the process restart? It then counts from zero, which looks like a decrease in
  * each sample, as noise does. The evidence is taken from the whole window: see RESETS in
  * pprofdelta-delta(1). */
 #ifndef PD_LEDGER_RESET_H
 #define PD_LEDGER_RESET_H
 
-#include "ledger/window.h"
+#include "ledger/row_set.h"
 
 typedef struct pd_reset_facts {
     pprofdelta_on_reset on_reset;
@@ -31,16 +31,16 @@ typedef struct pd_reset_facts {
     bool has_other_keys;     /* a sample that vanished may be one that is new */
 } pd_reset_facts;
 
-typedef struct pd_verdict {
+typedef struct pd_reset_signs {
     pprofdelta_restart restart;
     bool has_decrease; /* a counter of a known sample is below the ledger's */
     bool has_loss;     /* or a sample of the last window is missing */
     bool has_increase; /* a sample is new, or a counter is above the ledger's */
-} pd_verdict;
+} pd_reset_signs;
 
 /* Decides about a filled window, by the profile that was seen last: the ledger's is the open
  * attempt, if there is one. Changes nothing. */
-pd_verdict pd_reset_judge(const pd_window *window, const pd_reset_facts *facts);
+pd_reset_signs pd_reset_decide(const pd_row_set *window, const pd_reset_facts *facts);
 
 /* While a window is filled: how much of each counter is still to be found again before more than half of its
  * mass was. Then it has not lost half, unless a sample comes again with a counter below zero. */
@@ -58,7 +58,7 @@ bool pd_reset_watch_add(pd_reset_watch *watch, const pd_ledger *ledger, size_t e
                         const int64_t *values);
 
 /* Has anything been counted since the ledger's base, whatever the open attempt had? */
-bool pd_reset_has_growth(const pd_window *window);
+bool pd_reset_has_growth(const pd_row_set *window);
 
 typedef struct pd_span {
     int64_t time_nanos;     /* 0: unknown */
@@ -73,6 +73,6 @@ typedef enum pd_span_kind {
 
 /* prev is NULL if there is none; else its time is not after cur's, if both are known. started_nanos
  * is the start of cur's process, or 0. */
-pd_span_kind pd_span_judge(const pd_span *prev, const pd_span *cur, int64_t started_nanos);
+pd_span_kind pd_span_decide(const pd_span *prev, const pd_span *cur, int64_t started_nanos);
 
 #endif

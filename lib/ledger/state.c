@@ -30,7 +30,7 @@ typedef struct stream {
     uint8_t chunk[CHUNK];
 } stream;
 
-static void refuse(stream *s, const char *field, uint64_t element, const char *why)
+static void refuse_state(stream *s, const char *field, uint64_t element, const char *why)
 {
     if (!s->status)
         s->status = pd_fail(s->err, PPROFDELTA_E_STATE, PPROFDELTA_STAGE_STATE, field, element,
@@ -55,7 +55,7 @@ static void read_chunk(stream *s, size_t need)
 }
 
 /* Writes the chunk, or moves its rest to the front and reads more. */
-static void turn(stream *s, size_t need)
+static void turn_chunk(stream *s, size_t need)
 {
     XXH3_128bits_update(&s->sum, s->chunk, s->at);
     if (s->sink) {
@@ -74,19 +74,19 @@ static void turn(stream *s, size_t need)
 
 /* Makes `need` bytes of the chunk available, fewer only at the end of the source. Returns how many
  * there are; 0 after an error. */
-static inline size_t reach(stream *s, size_t need)
+static inline size_t reach_bytes(stream *s, size_t need)
 {
     if (__builtin_expect(s->len - s->at < need, 0) && !s->status)
-        turn(s, need);
+        turn_chunk(s, need);
     return s->status ? 0 : s->len - s->at;
 }
 
 static void pass_bytes(stream *s, void *bytes, size_t len)
 {
     for (uint8_t *at = bytes; len;) {
-        size_t there = reach(s, 1), part = there < len ? there : len;
+        size_t there = reach_bytes(s, 1), part = there < len ? there : len;
         if (!part) {
-            refuse(s, NULL, PPROFDELTA_NOWHERE, "it is cut off");
+            refuse_state(s, NULL, PPROFDELTA_NOWHERE, "it is cut off");
             return;
         }
         if (s->sink)
@@ -105,15 +105,15 @@ static void pass_bytes(stream *s, void *bytes, size_t len)
 static void refuse_number(stream *s, const uint8_t *end, const char *field, uint64_t element)
 {
     if (!end && s->len - s->at < PD_VARINT_MAX)
-        refuse(s, NULL, PPROFDELTA_NOWHERE, "it is cut off");
+        refuse_state(s, NULL, PPROFDELTA_NOWHERE, "it is cut off");
     else
-        refuse(s, field, element, "a number is not valid");
+        refuse_state(s, field, element, "a number is not valid");
 }
 
 /* Takes a number that is read; 0 if it cannot be. A varint must not be longer than it has to be. */
 static inline uint64_t read_number(stream *s, uint64_t most, const char *field, uint64_t element)
 {
-    size_t there = reach(s, PD_VARINT_MAX);
+    size_t there = reach_bytes(s, PD_VARINT_MAX);
     const uint8_t *at = s->chunk + s->at, *end = NULL;
     uint64_t value;
     if (there >= PD_VARINT_MAX)
@@ -133,7 +133,7 @@ static uint64_t pass_number(stream *s, uint64_t value, uint64_t most, const char
 {
     if (s->source)
         return read_number(s, most, field, PPROFDELTA_NOWHERE);
-    if (reach(s, PD_VARINT_MAX))
+    if (reach_bytes(s, PD_VARINT_MAX))
         s->at = (size_t)(pd_varint_encode(s->chunk + s->at, value) - s->chunk);
     return value;
 }
@@ -151,8 +151,8 @@ static int64_t pass_duration(stream *s, int64_t nanos)
 static pd_key pass_key(stream *s, pd_key key)
 {
     uint64_t words[] = {pd_le64(key.lo), pd_le64(key.hi)};
-    if (reach(s, sizeof words) < sizeof words) {
-        refuse(s, NULL, PPROFDELTA_NOWHERE, "it is cut off");
+    if (reach_bytes(s, sizeof words) < sizeof words) {
+        refuse_state(s, NULL, PPROFDELTA_NOWHERE, "it is cut off");
         return key;
     }
     uint8_t *at = s->chunk + s->at;
@@ -184,7 +184,7 @@ static void pass_text(stream *s, pd_buffer *text, size_t *at, size_t *len)
 
 /* ---- what is known of the windows and the profiles ------------------------------------------- */
 
-static void pass_window(stream *s, pd_stretch *w)
+static void pass_window(stream *s, pd_interval *w)
 {
     w->sequence = pass_number(s, w->sequence, UINT64_MAX - 1, "sequence");
     w->attempt = pass_number(s, w->attempt, UINT32_MAX, "attempts");
@@ -193,7 +193,7 @@ static void pass_window(stream *s, pd_stretch *w)
     w->duration_nanos = pass_duration(s, w->duration_nanos);
     w->restart = (pprofdelta_restart)pass_number(s, w->restart, PPROFDELTA_RESTART_LIVE, "restart");
     if (w->from_nanos && w->to_nanos && w->from_nanos > w->to_nanos)
-        refuse(s, "window", PPROFDELTA_NOWHERE, "a window ends before it begins");
+        refuse_state(s, "window", PPROFDELTA_NOWHERE, "a window ends before it begins");
 }
 
 static void pass_windows(stream *s, pd_series *series)
@@ -202,14 +202,14 @@ static void pass_windows(stream *s, pd_series *series)
     pass_window(s, &series->last);
     if (!series->last.sequence ||
         series->last.sequence < series->acked.sequence + pd_series_is_open(series))
-        refuse(s, "sequence", PPROFDELTA_NOWHERE, "the windows are not in order");
+        refuse_state(s, "sequence", PPROFDELTA_NOWHERE, "the windows are not in order");
 }
 
 static void pass_types(stream *s, pd_schema *schema)
 {
     schema->counters = (size_t)pass_number(s, schema->counters, schema->len, "sample_type");
     if (!schema->counters)
-        refuse(s, "sample_type", PPROFDELTA_NOWHERE, "it has no counter");
+        refuse_state(s, "sample_type", PPROFDELTA_NOWHERE, "it has no counter");
     for (size_t i = 0; i < schema->len; i++) {
         pass_text(s, &schema->text, &schema->names[i].type, &schema->names[i].type_len);
         pass_text(s, &schema->text, &schema->names[i].unit, &schema->names[i].unit_len);
@@ -283,7 +283,7 @@ static void write_entry(stream *s, const pd_ledger *ledger, size_t entry)
     bool more = has_more(ledger, entry);
     for (size_t i = 0; i < ledger->counters && s->has_excess; i++)
         excess |= excess_of(ledger, entry, i);
-    if (!reach(s, MOST))
+    if (!reach_bytes(s, MOST))
         return;
     pass_key(s, ledger->keys.keys[entry]);
     uint8_t *at = pd_varint_encode(s->chunk + s->at, age * 2 + more + (excess ? EXCESS : 0));
@@ -300,14 +300,15 @@ static void read_excess(stream *s, pd_ledger *ledger, size_t entry, bool is_ther
 {
     uint64_t any = 0;
     if (is_there && !s->has_excess)
-        refuse(s, "age", entry, "the entry has an excess, without an open attempt of a text dump");
+        refuse_state(s, "age", entry,
+                     "the entry has an excess, without an open attempt of a text dump");
     for (size_t i = 0; i < ledger->counters && s->has_excess && !s->status; i++) {
         uint64_t excess = is_there ? read_number(s, INT64_MAX, "excess", entry) : 0;
         memcpy(pd_ledger_side(ledger, entry) + i * sizeof excess, &excess, sizeof excess);
         any |= excess;
     }
     if (is_there && !any)
-        refuse(s, "entry", entry, "its excess is nothing");
+        refuse_state(s, "entry", entry, "its excess is nothing");
 }
 
 /* An entry that is read has its age in ledger->seen, until number_windows. */
@@ -318,7 +319,7 @@ static void read_entry(stream *s, pd_ledger *ledger, size_t entry)
     ledger->keys.keys[entry] = pass_key(s, (pd_key){0, 0});
     uint64_t age = read_number(s, 2 * EXCESS - 1, "age", entry), mark = age & (EXCESS - 1);
     if (any ? mark != 1 : mark & 1 && !ledger->is_open)
-        refuse(s, "age", entry, "the entry is new, or has more, without an open attempt");
+        refuse_state(s, "age", entry, "the entry is new, or has more, without an open attempt");
     ledger->seen[entry] = (uint32_t)(mark / 2);
     for (size_t i = 0; i < ledger->counters; i++)
         base[i] = (int64_t)read_number(s, UINT64_MAX, "counter", entry);
@@ -328,7 +329,7 @@ static void read_entry(stream *s, pd_ledger *ledger, size_t entry)
         any |= more;
     }
     if (mark & 1 && !any)
-        refuse(s, "entry", entry, "the open attempt has nothing more");
+        refuse_state(s, "entry", entry, "the open attempt has nothing more");
     read_excess(s, ledger, entry, age & EXCESS);
 }
 
@@ -359,7 +360,8 @@ static void read_ledger(stream *s, pd_ledger *ledger, size_t entries)
         return;
     size_t entry = pd_keymap_reindex(&ledger->keys, entries, PD_KEYMAP_PASSED_MAX);
     if (entry < entries)
-        refuse(s, "entry", entry, "an earlier entry has the same key, or too many keys collide");
+        refuse_state(s, "entry", entry,
+                     "an earlier entry has the same key, or too many keys collide");
     else
         number_windows(ledger);
 }
@@ -405,7 +407,7 @@ static void pass_intro(stream *s)
 {
     uint8_t magic[PD_STATE_MAGIC_LEN];
     memcpy(magic, PD_STATE_MAGIC, sizeof magic);
-    size_t there = reach(s, sizeof magic), len = there < sizeof magic ? there : sizeof magic;
+    size_t there = reach_bytes(s, sizeof magic), len = there < sizeof magic ? there : sizeof magic;
     if (s->source && !s->status && memcmp(s->chunk, magic, len) != 0)
         s->status =
             pd_because(s->err, PPROFDELTA_REASON_NOT_A_STATE,
@@ -422,14 +424,14 @@ static bool pass_end(stream *s)
     XXH128_hash_t sum = XXH3_128bits_digest(&s->sum);
     pd_key found = pass_key(s, (pd_key){sum.low64, sum.high64});
     if (!s->status && !pd_key_equal(found, (pd_key){sum.low64, sum.high64}))
-        refuse(s, NULL, PPROFDELTA_NOWHERE, "its checksum is wrong");
+        refuse_state(s, NULL, PPROFDELTA_NOWHERE, "its checksum is wrong");
     bool has_arrived = pass_number(s, 0, 1, "arrived");
-    if (reach(s, s->sink ? CHUNK : 1) && s->source)
-        refuse(s, NULL, PPROFDELTA_NOWHERE, "it is followed by other data");
+    if (reach_bytes(s, s->sink ? CHUNK : 1) && s->source)
+        refuse_state(s, NULL, PPROFDELTA_NOWHERE, "it is followed by other data");
     return has_arrived;
 }
 
-static void clear(pd_state *state)
+static void clear_state(pd_state *state)
 {
     pd_ledger_clear(state->ledger, 0);
     state->schema->len = state->schema->counters = state->schema->text.len = 0;
@@ -474,10 +476,11 @@ pprofdelta_status pd_state_read(pd_state *state, pd_mem *mem, const pprofdelta_s
 {
     stream s = {.source = source, .mem = mem, .err = err};
     XXH3_128bits_reset(&s.sum);
-    clear(state);
+    clear_state(state);
     bool has_arrived = pass_state(&s, state);
     if (has_arrived && !pd_series_is_open(&state->series))
-        refuse(&s, "arrived", PPROFDELTA_NOWHERE, "no window is open that could have arrived");
+        refuse_state(&s, "arrived", PPROFDELTA_NOWHERE,
+                     "no window is open that could have arrived");
     if (s.status) {
         pd_ledger_clear(state->ledger, 0);
     } else if (has_arrived) {

@@ -30,7 +30,7 @@
 #define PD_LEDGER_STATE_H
 
 #include "ledger/ledger.h"
-#include "base/life.h"
+#include "base/steps.h"
 #include "ledger/types.h"
 
 #define PD_STATE_MAGIC "\x89PDS\r\n\x1a\n" /* no text tool leaves it unchanged */

@@ -1,8 +1,8 @@
 #include "ledger/subtract.h"
 
-bool pd_subtract_row(const pd_window *w, size_t row, pd_subtraction how, int64_t *out)
+bool pd_subtract_row(const pd_row_set *w, size_t row, pd_subtraction how, int64_t *out)
 {
-    const int64_t *values = pd_window_values(w, row);
+    const int64_t *values = pd_row_set_values(w, row);
     size_t counters = w->ledger->counters, entry = w->entry[row];
     bool is_known = entry < w->ledger->committed && how != PD_SUBTRACT_NOTHING;
     const int64_t *base = pd_ledger_base(w->ledger, entry);
@@ -21,7 +21,7 @@ bool pd_subtract_row(const pd_window *w, size_t row, pd_subtraction how, int64_t
     return any != 0;
 }
 
-bool pd_subtract_vanished(const pd_window *w, uint32_t entry, int64_t *out)
+bool pd_subtract_vanished(const pd_row_set *w, uint32_t entry, int64_t *out)
 {
     const int64_t *base = pd_ledger_base(w->ledger, entry);
     int64_t any = 0;
@@ -36,12 +36,12 @@ bool pd_subtract_vanished(const pd_window *w, uint32_t entry, int64_t *out)
 
 /* Adds up the ledger's counters, those of the entries that the window does not have, and those that
  * have not changed. */
-static void book_base(pd_tally *tally, const pd_window *w, pd_subtraction how)
+static void book_base(pd_tally *tally, const pd_row_set *w, pd_subtraction how)
 {
     const pd_ledger *ledger = w->ledger;
     for (size_t entry = 0; entry < ledger->committed; entry++) {
         const int64_t *base = pd_ledger_base(ledger, entry);
-        uint32_t row = pd_window_row_of(w, entry);
+        uint32_t row = pd_row_set_find(w, entry);
         tally->vanished += row == PD_ROW_NONE;
         for (size_t i = 0; i < ledger->counters; i++) {
             pprofdelta_type_report *sums = &tally->types[i];
@@ -56,10 +56,10 @@ static void book_base(pd_tally *tally, const pd_window *w, pd_subtraction how)
 }
 
 /* What is clamped, and whether all differences fit. */
-static void book_differences(pd_tally *tally, const pd_window *w, size_t row, bool clamps)
+static void book_differences(pd_tally *tally, const pd_row_set *w, size_t row, bool clamps)
 {
     const int64_t *base = pd_ledger_base(w->ledger, w->entry[row]);
-    const int64_t *values = pd_window_values(w, row);
+    const int64_t *values = pd_row_set_values(w, row);
     bool is_clamped = false;
     for (size_t i = 0; i < w->ledger->counters; i++) {
         int64_t any;
@@ -74,10 +74,10 @@ static void book_differences(pd_tally *tally, const pd_window *w, size_t row, bo
     tally->clamped += is_clamped;
 }
 
-static void book_rows(pd_tally *tally, const pd_window *w, size_t known, pd_subtraction how)
+static void book_rows(pd_tally *tally, const pd_row_set *w, size_t known, pd_subtraction how)
 {
     for (size_t row = 0; row < w->len; row++) {
-        const int64_t *values = pd_window_values(w, row);
+        const int64_t *values = pd_row_set_values(w, row);
         for (size_t i = 0; i < w->stride; i++)
             pd_sum_add(&tally->types[i].cur, values[i]);
         if (w->entry[row] >= known) {
@@ -89,7 +89,7 @@ static void book_rows(pd_tally *tally, const pd_window *w, size_t known, pd_subt
     }
 }
 
-pprofdelta_status pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how,
+pprofdelta_status pd_tally_begin(pd_tally *tally, const pd_row_set *w, pd_subtraction how,
                                  pprofdelta_error *err)
 {
     size_t counters = w->ledger->counters;
@@ -99,11 +99,11 @@ pprofdelta_status pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtrac
     book_rows(tally, w, known, how);
     if (has_prev)
         book_base(tally, w, how);
-    tally->clamped += w->lifted_len;
+    tally->clamped += w->raised_len;
     for (size_t i = 0; i < counters; i++) {
         pprofdelta_type_report *sums = &tally->types[i];
-        sums->cur = pd_sum_plus(sums->cur, pd_sum_negated(w->lifted[i]));
-        sums->clamped = pd_sum_plus(sums->clamped, w->lifted[i]);
+        sums->cur = pd_sum_plus(sums->cur, pd_sum_negated(w->raised[i]));
+        sums->clamped = pd_sum_plus(sums->clamped, w->raised[i]);
         if (how == PD_SUBTRACT_NEGATIVE) /* the output has the vanished samples */
             tally->types[i].vanished = (pprofdelta_sum){0, 0};
         if (how == PD_SUBTRACT_ALL) /* as if prev were cur */
@@ -141,7 +141,7 @@ pprofdelta_status pd_tally_check(const pd_tally *tally, const pd_schema *schema,
     return PPROFDELTA_OK;
 }
 
-void pd_tally_report(const pd_tally *tally, const pd_window *w, const pd_stretch *stretch,
+void pd_tally_report(const pd_tally *tally, const pd_row_set *w, const pd_interval *interval,
                      const pd_schema *schema, const pd_columns *columns,
                      pprofdelta_type_report *out, pprofdelta_report *report)
 {
@@ -159,11 +159,11 @@ void pd_tally_report(const pd_tally *tally, const pd_window *w, const pd_stretch
         .vanished = tally->vanished,
         .clamped = tally->clamped,
         .duplicates = w->duplicates,
-        .restart = stretch->restart,
-        .from_nanos = stretch->from_nanos,
-        .to_nanos = stretch->to_nanos,
-        .sequence = stretch->sequence,
-        .attempt = stretch->attempt,
+        .restart = interval->restart,
+        .from_nanos = interval->from_nanos,
+        .to_nanos = interval->to_nanos,
+        .sequence = interval->sequence,
+        .attempt = interval->attempt,
         .types = out,
         .types_len = columns->len,
         .types_stride = sizeof *out,

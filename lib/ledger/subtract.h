@@ -7,10 +7,10 @@
 #ifndef PD_LEDGER_SUBTRACT_H
 #define PD_LEDGER_SUBTRACT_H
 
-#include "base/life.h"
+#include "base/steps.h"
 #include "base/sum.h"
 #include "ledger/types.h"
-#include "ledger/window.h"
+#include "ledger/row_set.h"
 
 typedef enum pd_subtraction {
     PD_SUBTRACT_CLAMP,    /* a counter below the ledger's gives 0 */
@@ -20,11 +20,11 @@ typedef enum pd_subtraction {
 } pd_subtraction;
 
 /* Writes the output's values of this row. Returns whether one is not zero. */
-bool pd_subtract_row(const pd_window *window, size_t row, pd_subtraction how, int64_t *out);
+bool pd_subtract_row(const pd_row_set *window, size_t row, pd_subtraction how, int64_t *out);
 
 /* The same for a vanished entry, which the window does not have: its counters negated, its gauges
  * 0. */
-bool pd_subtract_vanished(const pd_window *window, uint32_t entry, int64_t *out);
+bool pd_subtract_vanished(const pd_row_set *window, uint32_t entry, int64_t *out);
 
 typedef struct pd_tally {
     uint64_t matched, fresh, vanished, clamped;
@@ -33,7 +33,7 @@ typedef struct pd_tally {
 } pd_tally;
 
 /* Sets the sums of a filled window, all but delta. E_LIMIT if the rows of the output do not fit in 64 bits. */
-pprofdelta_status pd_tally_begin(pd_tally *tally, const pd_window *window, pd_subtraction how,
+pprofdelta_status pd_tally_begin(pd_tally *tally, const pd_row_set *window, pd_subtraction how,
                                  pprofdelta_error *err);
 
 /* Adds a row of the output to delta. */
@@ -49,7 +49,7 @@ pprofdelta_status pd_tally_check(const pd_tally *tally, const pd_schema *schema,
 
 /* Sets *report to what it says of a window's samples, its time and its types, and the rest to 0. Sets out[i]
  * to what it says of column i. */
-void pd_tally_report(const pd_tally *tally, const pd_window *w, const pd_stretch *stretch,
+void pd_tally_report(const pd_tally *tally, const pd_row_set *w, const pd_interval *interval,
                      const pd_schema *schema, const pd_columns *columns,
                      pprofdelta_type_report *out, pprofdelta_report *report);
 

@@ -3,7 +3,7 @@
 #include "profile/fields.h"
 #include "profile/stamp.h"
 
-/* ---- the life of a model ----------------------------------------------------------------------- */
+/* ---- from begin to release --------------------------------------------------------------------- */
 
 void pd_model_begin(pd_model *m, pd_mem *mem, pprofdelta_error *err)
 {

@@ -17,9 +17,9 @@ pprofdelta_status pd_totals_add_sample(pd_totals *t, size_t entry)
 {
     pd_model *m = &t->model;
     if (!m->writer.status)
-        m->writer.status = PD_GROW(m->writer.mem, t->origins, entry + 1, m->writer.err);
+        m->writer.status = PD_GROW(m->writer.mem, t->offsets, entry + 1, m->writer.err);
     PD_TRY(m->writer.status);
-    t->origins[entry] = m->encoded.len;
+    t->offsets[entry] = m->encoded.len;
     pd_model_add_sample(m, zeros);
     return m->writer.status;
 }
@@ -84,7 +84,7 @@ void pd_totals_write(const pd_totals *t, const pd_columns *columns, pd_transfer 
     for (size_t entry = 0; entry < t->ledger.keys.len && !m->writer.status; entry++) {
         if (!arrange(t, entry, columns, values))
             continue;
-        pd_transfer_sample(transfer, t->origins[entry]);
+        pd_transfer_sample(transfer, t->offsets[entry]);
         pd_model_add_sample(m, values);
     }
 }
@@ -93,6 +93,6 @@ void pd_totals_release(pd_totals *t, pd_mem *mem)
 {
     pd_ledger_release(&t->ledger, mem);
     pd_model_release(&t->model, mem);
-    PD_RELEASE(mem, t->origins);
+    PD_RELEASE(mem, t->offsets);
     pd_buffer_release(mem, &t->spare);
 }

@@ -3,7 +3,7 @@
  *
  *     ledger       key -> values, added up              in order of first appearance
  *     model        each sample once, its values 0
- *     origins      of the entries                       offsets of their samples in the model
+ *     offsets      of the entries                       offsets of their samples in the model
  *
  * What a failed addition leaves in the model has no user and is not copied. */
 #ifndef PD_MODEL_TOTALS_H
@@ -16,8 +16,8 @@
 typedef struct pd_totals {
     pd_ledger ledger;
     pd_model model;
-    size_t *origins;
-    size_t origins_cap;
+    size_t *offsets;
+    size_t offsets_cap;
     pd_buffer spare; /* for pd_totals_finish: the samples in their other form */
 } pd_totals;         /* zero it to begin */
 

@@ -241,18 +241,18 @@ static void transfer_label(pd_transfer *t, const pd_field *f)
     pd_model_add_label(t->model, key, str, label.num, pd_transfer_string(t, label.num_unit));
 }
 
-/* The bytes of the source from its offset `origin` on: a model has samples as a profile has them. */
-static pd_reader read_from(const pd_transfer *t, uint64_t origin)
+/* The bytes of the source from its offset `offset` on: a model has samples as a profile has them. */
+static pd_reader read_from(const pd_transfer *t, uint64_t offset)
 {
     pd_bytes bytes =
         t->from ? (pd_bytes){t->from->encoded.ptr, t->from->encoded.len} : t->tables->bytes;
-    size_t at = (size_t)(origin - (t->from ? 0 : t->tables->base));
+    size_t at = (size_t)(offset - (t->from ? 0 : t->tables->base));
     return pd_reader_of(bytes.ptr + at, bytes.len - at);
 }
 
-void pd_transfer_sample(pd_transfer *t, uint64_t origin)
+void pd_transfer_sample(pd_transfer *t, uint64_t offset)
 {
-    pd_reader top = read_from(t, origin), body;
+    pd_reader top = read_from(t, offset), body;
     const uint8_t *start;
     pd_field f = {.number = 0};
     if (!pd_reader_expect(&top, PD_TAG_SAMPLE, &start, &body)) {
@@ -267,5 +267,5 @@ void pd_transfer_sample(pd_transfer *t, uint64_t origin)
             transfer_stack(t, &f);
     }
     if (t->more)
-        t->more->labels(t->more->cookie, t->model, origin);
+        t->more->labels(t->more->cookie, t->model, offset);
 }

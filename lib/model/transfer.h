@@ -10,13 +10,13 @@
 #include "model/model.h"
 #include "profile/tables.h"
 
-/* Adds what a profile has that pprof has no place for: the attributes of a request (otlp/origin.c). `entry` is for a
+/* Adds what a profile has that pprof has no place for: the attributes of a request (otlp/request_attributes.c). `entry` is for a
  * mapping or a location that got this id, by its index in the tables; `labels` for the sample at this offset,
  * after its labels. */
 typedef struct pd_transfer_more {
     void *cookie;
     void (*entry)(void *cookie, pd_model *model, pd_model_owner kind, uint32_t index, uint32_t id);
-    void (*labels)(void *cookie, pd_model *model, uint64_t origin);
+    void (*labels)(void *cookie, pd_model *model, uint64_t offset);
 } pd_transfer_more;
 
 typedef struct pd_transfer {
@@ -52,7 +52,7 @@ void pd_transfer_expect_mappings(pd_transfer *transfer);
 
 /* Puts the stack and the labels of the sample at this offset of the source. Then the caller adds the sample. That of a
  * profile was checked by the second pass. */
-void pd_transfer_sample(pd_transfer *transfer, uint64_t origin);
+void pd_transfer_sample(pd_transfer *transfer, uint64_t offset);
 
 void pd_transfer_release(pd_transfer *transfer, pd_mem *mem);
 

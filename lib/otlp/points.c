@@ -194,9 +194,9 @@ static void make_common(pd_request *r, const pd_request_profile *profile, const 
 {
     const pd_request_source *source = &r->sources[profile->scope];
     if (differ->resources) {
-        pd_request_spend(r, source->origin.resource.len);
+        pd_request_spend(r, source->attributes.resource.len);
         pd_key_values_label(r, pd_bytes_of("resource"), 0,
-                            pd_request_reader(source->origin.resource),
+                            pd_request_reader(source->attributes.resource),
                             PD_OTLP_RESOURCE_ATTRIBUTES);
     }
     if (differ->scopes) {

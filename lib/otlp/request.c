@@ -12,7 +12,7 @@ const pd_rows pd_request_rows = PD_ROWS(
 const pd_rows pd_request_resource_profiles_rows =
     PD_ROWS("resource_profiles", [1] = {PD_FIELD_PART, 0, "resource"},
             [2] = {PD_FIELD_PART, 0, "scope_profiles"},
-            [3] = {PD_REQUEST_TEXT, offsetof(pd_request_source, origin.resource_url),
+            [3] = {PD_REQUEST_TEXT, offsetof(pd_request_source, attributes.resource_url),
                    "resource_profiles.schema_url"});
 
 const pd_rows pd_request_resource_rows =
@@ -27,7 +27,7 @@ const pd_rows pd_request_entity_rows = PD_ROWS(
 
 const pd_rows pd_request_scope_profiles_rows = PD_ROWS(
     "scope_profiles", [1] = {PD_FIELD_PART, 0, "scope"}, [2] = {PD_FIELD_PART, 0, "profiles"},
-    [3] = {PD_REQUEST_TEXT, offsetof(pd_request_source, origin.scope_url),
+    [3] = {PD_REQUEST_TEXT, offsetof(pd_request_source, attributes.scope_url),
            "scope_profiles.schema_url"});
 
 const pd_rows pd_request_scope_rows =
@@ -344,7 +344,7 @@ static bool restore_profiles(pd_request *r, pd_bytes members, size_t first)
 
 /* pprof.scope.sample_type_order has the column of each profile. It counts if there is one set, and
  * if it is a permutation. */
-static void reorder(pd_request *r)
+static void reorder_types(pd_request *r)
 {
     int64_t order[PPROFDELTA_MAX_TYPES];
     pd_request_column types[PPROFDELTA_MAX_TYPES];
@@ -385,8 +385,8 @@ static void read_scope(pd_request *r, pd_reader body, pd_request_source *out)
 {
     pd_message message = {body, &pd_request_scope_rows, out};
     pd_field f;
-    out->origin.has_scope = true;
-    out->origin.scope = pd_reader_bytes(body);
+    out->attributes.has_scope = true;
+    out->attributes.scope = pd_reader_bytes(body);
     pd_key_values_walk(r, "scope.attributes", body, PD_OTLP_SCOPE_ATTRIBUTES, NULL);
     while (pd_message_next(&r->parse, &message, &f)) /* the attributes were checked */
         continue;
@@ -399,7 +399,7 @@ static void read_resource(pd_request *r, pd_reader body, pd_request_source *out)
     pd_message message = {body, &pd_request_resource_rows, out};
     const pd_field_row *row;
     pd_field f;
-    out->origin.resource = pd_reader_bytes(body);
+    out->attributes.resource = pd_reader_bytes(body);
     pd_key_values_walk(r, "resource.attributes", body, PD_OTLP_RESOURCE_ATTRIBUTES, NULL);
     while ((row = pd_message_next(&r->parse, &message, &f)))
         if (f.number == PD_OTLP_RESOURCE_ENTITY_REFS)
@@ -421,7 +421,7 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
             continue;
         }
         pd_reader scope = pd_parse_body(&r->parse, row->name, &f);
-        if (source.origin.has_scope)
+        if (source.attributes.has_scope)
             PD_REQUEST_FAIL(r, row->name, f.start, "a second scope in one scope_profiles");
         read_scope(r, scope, &source);
     }
@@ -532,7 +532,7 @@ static pprofdelta_status convert_request(pd_request *r, pd_bytes bytes)
     read_request(r, bytes);
     if (r->parse.status)
         return r->parse.status;
-    reorder(r);
+    reorder_types(r);
     write_header(r);
     pd_request_points(r);
     return r->parse.status;
@@ -558,9 +558,9 @@ void pd_request_release(pd_request *r, pd_mem *mem)
     pd_dictionary_release(&r->dictionary, mem);
     pd_keymap_release(&r->keys, mem);
     pd_keymap_release(&r->comments, mem);
-    pd_buffer *const buffers[] = {&r->profile,         &r->part,        &r->text,
-                                  &r->stack,           &r->labels,      &r->common,
-                                  &r->origin_resource, &r->origin_scope};
+    pd_buffer *const buffers[] = {
+        &r->profile,          &r->part,         &r->text, &r->stack, &r->labels, &r->common,
+        &r->written_resource, &r->written_scope};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         pd_buffer_release(mem, buffers[i]);
     PD_RELEASE(mem, r->sources);

@@ -60,7 +60,7 @@ typedef struct pd_request_row {
 
 /* Where the profiles of a scope come from. */
 typedef struct pd_request_source {
-    pd_encode_origin origin; /* the messages as they are */
+    pd_encode_attributes attributes; /* the messages as they are */
     pd_bytes scope_name, scope_version;
     pd_bytes members; /* the attribute "pprofdelta", which our writer made: see encode/otlp.h */
     uint64_t dropped; /* only checked */
@@ -119,9 +119,9 @@ struct pd_request {
     size_t values_cap;
     pd_request_numbers points, times; /* the values and the timestamps of a sample */
     pd_keymap comments;
-    pd_encode_origin origin; /* origin.c */
+    pd_encode_attributes attributes; /* attributes.c */
     pd_transfer_more more;
-    pd_buffer origin_resource, origin_scope;
+    pd_buffer written_resource, written_scope;
 }; /* zero it to begin */
 
 /* Converts the request and sets *bytes to the profile, which is valid until the next call. Several sets
@@ -129,14 +129,14 @@ struct pd_request {
 pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
                                   pprofdelta_error *err);
 
-/* For the writer of a request that is made of one with one set (origin.c). What is set is valid as long as
+/* For the writer of a request that is made of one with one set (attributes.c). What is set is valid as long as
  * the request's bytes, until the next call. Failures while samples are written are those of the writer.
  *
- * Sets encoder->origin: where the profiles come from. The attributes of encoder->resource follow those
+ * Sets encoder->attributes: where the profiles come from. The attributes of encoder->resource follow those
  * of the request. Of two with the same key, that of the request counts, unless `strong`, which has some
  * of the others, has it. */
-pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes strong,
-                                    pprofdelta_error *err);
+pprofdelta_status pd_request_attributes(pd_request *r, pd_encoder *encoder, pd_bytes strong,
+                                        pprofdelta_error *err);
 
 /* Puts the attributes of the profiles to the writer. */
 void pd_request_profiles(pd_request *r, pd_model *c);

@@ -157,8 +157,9 @@ static bool is_gone(const pd_places *p, uint32_t map)
 
 /* ... with the lines that the symbolizer has for the address. It is not asked about a mapping that is gone: other
  * code may be there now. */
-static pprofdelta_status symbolize(pd_places *p, pd_mem *mem, uint64_t address, uint32_t map,
-                                   pd_symbol_place *place, pprofdelta_error *err)
+static pprofdelta_status symbolize_address(pd_places *p, pd_mem *mem, uint64_t address,
+                                           uint32_t map, pd_symbol_place *place,
+                                           pprofdelta_error *err)
 {
     pprofdelta_symbol symbol = {0};
     if (p->symbolize && !is_gone(p, map))
@@ -178,7 +179,7 @@ static pprofdelta_status find_place(pd_places *p, pd_mem *mem, uint64_t address,
     *out = pd_keymap_find(&p->keys, key);
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
-    PD_TRY(symbolize(p, mem, address, map, &place, err));
+    PD_TRY(symbolize_address(p, mem, address, map, &place, err));
     pprofdelta_status status = PD_GROW(mem, p->places, p->keys.len + 1, err);
     if (!status)
         status = pd_keymap_room(&p->keys, mem, key, err);
@@ -320,7 +321,7 @@ uint8_t *pd_places_put(pd_places *p, pd_model *out, uint8_t *at, const uint64_t 
     return at;
 }
 
-/* ---- the life of the table ------------------------------------------------------------------- */
+/* ---- from begin to release ------------------------------------------------------------------- */
 
 void pd_places_clear_places(pd_places *p)
 {

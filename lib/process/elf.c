@@ -121,7 +121,7 @@ void pd_elf_find_dynamic(pd_elf *elf, pd_elf_dynamic *out)
 
 /* ---- build ids ------------------------------------------------------------------------------- */
 
-static uint64_t padded(uint32_t len)
+static uint64_t padded_length(uint32_t len)
 {
     return ((uint64_t)len + 3) & ~UINT64_C(3);
 }
@@ -133,7 +133,7 @@ static size_t search_notes(pd_elf *elf, uint64_t off, uint64_t len, char *out)
     uint64_t end = off + (len < MOST ? len : MOST);
     ElfW(Nhdr) note;
     while (off < end && pd_elf_read(elf, off, &note, sizeof note) == sizeof note) {
-        uint64_t name = off + sizeof note, desc = name + padded(note.n_namesz);
+        uint64_t name = off + sizeof note, desc = name + padded_length(note.n_namesz);
         unsigned char bytes[PD_BUILD_ID_MAX];
         char owner[4];
         size_t id_len = note.n_descsz < sizeof bytes ? note.n_descsz : sizeof bytes;
@@ -143,7 +143,7 @@ static size_t search_notes(pd_elf *elf, uint64_t off, uint64_t len, char *out)
             return pd_elf_read(elf, desc, bytes, id_len) == id_len
                        ? pd_bytes_hex((pd_bytes){bytes, id_len}, out)
                        : 0;
-        off = desc + padded(note.n_descsz);
+        off = desc + padded_length(note.n_descsz);
     }
     return 0;
 }

@@ -204,19 +204,19 @@ enum { LAG = 4 };
 typedef struct waiting {
     pd_sample sample;
     pd_key key;
-    uint64_t origin;
+    uint64_t offset;
     bool is_set;
 } waiting;
 
-static inline void wait_for_slot(waiting *w, const pd_sample_taker *taker, uint64_t origin)
+static inline void wait_for_slot(waiting *w, const pd_sample_taker *taker, uint64_t offset)
 {
     w->key = pd_identity_key(&w->sample.stack);
-    w->origin = origin;
+    w->offset = offset;
     w->is_set = true;
     if (taker->ledger)
         pd_keymap_prefetch(&taker->ledger->keys, w->key);
     else if (taker->window)
-        pd_window_prefetch(taker->window, LAG - 1, w->key);
+        pd_row_set_prefetch(taker->window, LAG - 1, w->key);
 }
 
 /* Hands the sample on, if there is one. */
@@ -226,8 +226,8 @@ static inline pprofdelta_status take_sample(waiting *w, const pd_sample_taker *t
     bool is_set = w->is_set;
     w->is_set = false;
     if (is_set && taker->window)
-        return pd_window_add(taker->window, parse->mem, w->key, w->origin, w->sample.values,
-                             parse->err);
+        return pd_row_set_add(taker->window, parse->mem, w->key, w->offset, w->sample.values,
+                              parse->err);
     if (is_set && taker->ledger)
         return pd_ledger_put(taker->ledger, parse->mem, w->key, w->sample.values, parse->err);
     return PPROFDELTA_OK;

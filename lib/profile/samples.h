@@ -9,7 +9,7 @@
 #define PD_PROFILE_SAMPLES_H
 
 #include "ledger/types.h"
-#include "ledger/window.h"
+#include "ledger/row_set.h"
 #include "wire/message.h"
 #include "profile/fields.h"
 #include "profile/identity.h"
@@ -62,7 +62,7 @@ pd_key pd_sample_label_names(pd_sample_reader *reader, uint32_t key, uint32_t st
 
 /* Where samples go: to a window, a ledger, or nowhere. */
 typedef struct pd_sample_taker {
-    pd_window *window;
+    pd_row_set *window;
     pd_ledger *ledger; /* a ledger that is being filled with the counters */
 } pd_sample_taker;
 

@@ -107,7 +107,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_schema_release(&r->schema, mem);
     pd_door_close(&r->door, mem, mem);
     pd_ledger_release(&r->ledger, mem);
-    pd_window_release(&r->window, mem);
+    pd_row_set_release(&r->window, mem);
     PD_RELEASE(mem, r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_places_release(&r->places, mem);
@@ -147,8 +147,8 @@ static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_rec
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recording *how,
-                               pprofdelta_error *err)
+static pprofdelta_status begin_window(pprofdelta_recorder *r, const pprofdelta_recording *how,
+                                      pprofdelta_error *err)
 {
     PD_TRY(set_scales(r, how, err));
     r->restarted |= how->restarted != 0;
@@ -159,7 +159,7 @@ static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recordin
     if (r->is_scaled && !r->ledger.side_len) /* entries have carries from now on */
         PD_TRY(pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err));
     bool omits = pd_recorder_has_seen(r) && !r->restarted && !r->ledger.is_open;
-    PD_TRY(pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, omits, err));
+    PD_TRY(pd_row_set_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, omits, err));
     r->keeps_unchanged = omits && (r->options.on_reset == PPROFDELTA_ON_RESET_AUTO ||
                                    r->options.on_reset == PPROFDELTA_ON_RESET_RESTART);
     if (r->keeps_unchanged)
@@ -177,23 +177,24 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
                                             pprofdelta_error *err)
 {
     static const pprofdelta_recording zeros = {0};
-    PD_TRY(pd_life_begin(&r->life, err));
-    pprofdelta_status status = begin(r, how ? how : &zeros, err);
+    PD_TRY(pd_steps_begin(&r->steps, err));
+    pprofdelta_status status = begin_window(r, how ? how : &zeros, err);
     if (status)
-        pd_life_abandon(&r->life);
+        pd_steps_abandon(&r->steps);
     return status;
 }
 
 /* ---- the end of a window --------------------------------------------------------------------- */
 
 /* The window was handed out: it is the open attempt, and the base if it has arrived. */
-static void settle(pprofdelta_recorder *r, bool has_arrived)
+static void end_window(pprofdelta_recorder *r, bool has_arrived)
 {
     /* With FIRST_ZERO, what was counted so far belongs to no window. */
     bool is_base = has_arrived || r->how == PD_SUBTRACT_ALL;
     if (is_base && r->ledger.side_len)
         pd_recorder_carry_on(r);
-    pd_window_settle(&r->window, r->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE);
+    pd_row_set_attempt(&r->window,
+                       r->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE);
     if (is_base)
         pd_ledger_commit(&r->ledger);
     r->has_base |= is_base || r->restart;
@@ -203,8 +204,8 @@ static void settle(pprofdelta_recorder *r, bool has_arrived)
 
 pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder *r)
 {
-    PD_TRY(pd_life_commit(&r->life, NULL));
-    settle(r, true);
+    PD_TRY(pd_steps_commit(&r->steps, NULL));
+    end_window(r, true);
     pd_ledger_trim(&r->ledger, &r->mem, r->ledger.keys.len + r->ledger.keys.len / 64);
     return PPROFDELTA_OK;
 }
@@ -213,10 +214,10 @@ void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
 {
     if (!r)
         return;
-    bool is_handed_out = r->life.is_handed_out;
-    if (!pd_life_abandon(&r->life))
+    bool is_handed_out = r->steps.is_handed_out;
+    if (!pd_steps_abandon(&r->steps))
         return;
     if (is_handed_out)
-        settle(r, false);
-    pd_window_abandon(&r->window);
+        end_window(r, false);
+    pd_row_set_abandon(&r->window);
 }

@@ -1,8 +1,8 @@
 /* What a recorder holds.
  *
  *     record -> key -> window, stack -> arena                         (recorder_add.c)
- *     window -> verdict -> subtraction -> unsampling -> places -> sum
- *         -> encode -> compress -> sink                               (recorder_window.c)
+ *     window -> signs -> subtraction -> unsampling -> places -> sum
+ *         -> encode -> compress -> sink                               (recorder_decide.c)
  *
  * A stack is identified by its program counters. Within one process equal program counters are
  * equal places, so a stack that is not written costs a hash of its bytes: no program counter is
@@ -38,7 +38,7 @@ struct pprofdelta_recorder {
     /* The memory between windows. The side of a ledger entry has the carries of its counters. */
     pd_ledger ledger;
     int64_t last_nanos; /* time of the window that was handed out last */
-    pd_life life;
+    pd_steps steps;
     pd_door door;
     /* The window under way. */
     bool is_full; /* a write was tried: no record is added any more */
@@ -50,8 +50,8 @@ struct pprofdelta_recorder {
     pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
     pprofdelta_error trouble;              /* a record is missing, and why */
     uint64_t samples_in;
-    pd_window window; /* the origin of a row is the number of its record, from 0 */
-    size_t *kept_at;  /* of each entry that may be written, in the arena */
+    pd_row_set window; /* the offset of a row is the number of its record, from 0 */
+    size_t *kept_at;   /* of each entry that may be written, in the arena */
     size_t kept_at_cap;
     bool keeps_unchanged; /* counting may have begun again, as far as is known */
     pd_reset_watch watch;
@@ -82,7 +82,7 @@ static inline bool pd_recorder_has_seen(const pprofdelta_recorder *recorder)
     return recorder->ledger.window != 0;
 }
 
-/* recorder_window.c: stores the carries of all rows at the end of the window, before it is committed. */
+/* recorder_decide.c: stores the carries of all rows at the end of the window, before it is committed. */
 void pd_recorder_carry_on(pprofdelta_recorder *recorder);
 
 #endif

@@ -43,8 +43,8 @@ static size_t stack_size(const pprofdelta_recorder *r, size_t depth)
 }
 
 /* Stores what is needed if the record is written. */
-static pprofdelta_status keep(pprofdelta_recorder *r, const pprofdelta_record *record,
-                              size_t hidden, size_t entry, pprofdelta_error *err)
+static pprofdelta_status keep_record(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                     size_t hidden, size_t entry, pprofdelta_error *err)
 {
     pd_buffer *arena = &r->arena;
     pd_kept kept = {.depth = record->depth - hidden,
@@ -79,8 +79,8 @@ pd_kept pd_recorder_kept(const pprofdelta_recorder *r, size_t row)
 
 /* The number of hidden frames, and the key. If a stack is already known as it is and nothing was
  * ever hidden, its program counters are not looked up. */
-static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_record *record,
-                                  size_t *hidden, pd_key *key, pprofdelta_error *err)
+static pprofdelta_status identify_record(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                         size_t *hidden, pd_key *key, pprofdelta_error *err)
 {
     *hidden = 0;
     *key = key_of(record, record->stack, record->depth);
@@ -94,19 +94,19 @@ static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_recor
 }
 
 /* After a failure, the window can only be abandoned. */
-static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *record,
-                             const int64_t *row, pprofdelta_error *err)
+static pprofdelta_status add_record(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                    const int64_t *row, pprofdelta_error *err)
 {
-    const pd_window *w = &r->window;
+    const pd_row_set *w = &r->window;
     size_t hidden, rows = w->len, entries = w->len + w->unchanged;
     pd_key key;
-    PD_TRY(identify(r, record, &hidden, &key, err));
-    PD_TRY(pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err));
+    PD_TRY(identify_record(r, record, &hidden, &key, err));
+    PD_TRY(pd_row_set_add(&r->window, &r->mem, key, r->samples_in, row, err));
     size_t entry = w->guess - 1; /* the one that was just added */
     bool is_first = w->len + w->unchanged > entries, is_kept = r->keeps_unchanged && is_first;
     if (is_kept && r->options.on_reset == PPROFDELTA_ON_RESET_AUTO)
         r->keeps_unchanged = pd_reset_watch_add(&r->watch, &r->ledger, entry, row);
-    return is_kept || w->len > rows ? keep(r, record, hidden, entry, err) : PPROFDELTA_OK;
+    return is_kept || w->len > rows ? keep_record(r, record, hidden, entry, err) : PPROFDELTA_OK;
 }
 
 static pprofdelta_status check_record(const pprofdelta_record *record, pprofdelta_error *err)
@@ -127,9 +127,9 @@ static pprofdelta_status add_checked(pprofdelta_recorder *r, const pprofdelta_re
     PD_TRY(check_record(record, err));
     for (size_t i = 0; i < r->columns.len; i++)
         any |= row[r->columns.slot[i]] = record->values[i];
-    pprofdelta_status status = any ? add(r, record, row, err) : PPROFDELTA_OK;
+    pprofdelta_status status = any ? add_record(r, record, row, err) : PPROFDELTA_OK;
     if (status)
-        err->offset = PPROFDELTA_NOWHERE; /* the origin of a row is the number of its record */
+        err->offset = PPROFDELTA_NOWHERE; /* the offset of a row is the number of its record */
     r->samples_in++;
     return status;
 }
@@ -137,9 +137,9 @@ static pprofdelta_status add_checked(pprofdelta_recorder *r, const pprofdelta_re
 pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdelta_record *record,
                                           pprofdelta_error *err)
 {
-    if (r->life.stage == PD_IDLE || r->is_full)
-        return pd_refuse(err, r->life.stage == PD_IDLE ? "no window is under way: begin one first"
-                                                       : "the window was written already");
+    if (r->steps.stage == PD_IDLE || r->is_full)
+        return pd_refuse(err, r->steps.stage == PD_IDLE ? "no window is under way: begin one first"
+                                                        : "the window was written already");
     if (!r->trouble.status)
         add_checked(r, record, &r->trouble);
     return r->trouble.status ? pd_fail_as(err, &r->trouble) : PPROFDELTA_OK;

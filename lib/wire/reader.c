@@ -18,7 +18,7 @@ const uint8_t *pd_varint_decode_long(const uint8_t *p, const uint8_t *end, uint6
     return NULL;
 }
 
-static bool stuck(pd_reader *reader, const char *trouble)
+static bool stop_reader(pd_reader *reader, const char *trouble)
 {
     reader->trouble = trouble;
     return false;
@@ -32,9 +32,9 @@ bool pd_reader_next(pd_reader *reader, pd_field *field)
     uint64_t tag;
     p = pd_varint_decode(p, end, &tag);
     if (!p)
-        return stuck(reader, "a field's tag is cut off or longer than 64 bits");
+        return stop_reader(reader, "a field's tag is cut off or longer than 64 bits");
     if (tag > UINT32_MAX || tag < 8)
-        return stuck(reader, "a field number is zero or larger than protobuf allows");
+        return stop_reader(reader, "a field number is zero or larger than protobuf allows");
     field->start = reader->at;
     field->number = (uint32_t)tag >> 3;
     field->wire = (uint32_t)tag & 7;
@@ -42,15 +42,15 @@ bool pd_reader_next(pd_reader *reader, pd_field *field)
     case PD_WIRE_VARINT:
         p = pd_varint_decode(p, end, &field->value);
         if (!p)
-            return stuck(reader, "a varint is cut off or longer than 64 bits");
+            return stop_reader(reader, "a varint is cut off or longer than 64 bits");
         break;
     case PD_WIRE_BYTES: {
         uint64_t len;
         p = pd_varint_decode(p, end, &len);
         if (!p)
-            return stuck(reader, "a length is cut off or longer than 64 bits");
+            return stop_reader(reader, "a length is cut off or longer than 64 bits");
         if (len > (uint64_t)(end - p))
-            return stuck(reader, "a field is longer than the rest of its message: cut off?");
+            return stop_reader(reader, "a field is longer than the rest of its message: cut off?");
         field->body = pd_reader_of(p, (size_t)len);
         p += len;
         break;
@@ -59,13 +59,13 @@ bool pd_reader_next(pd_reader *reader, pd_field *field)
     case PD_WIRE_FIXED32: {
         size_t len = field->wire == PD_WIRE_FIXED64 ? 8 : 4;
         if ((size_t)(end - p) < len)
-            return stuck(reader, "a fixed-size field is cut off");
+            return stop_reader(reader, "a fixed-size field is cut off");
         field->value = pd_little_endian(p, len);
         p += len;
         break;
     }
     default:
-        return stuck(reader, "a wire type that profiles do not have (a group, or damage)");
+        return stop_reader(reader, "a wire type that profiles do not have (a group, or damage)");
     }
     reader->at = p;
     return true;

@@ -346,7 +346,7 @@ static void write_as_otlp(trial *t)
     fuzz_require_untouched(&err);
     require_same_meaning(t->output, c.bytes);
     t->b->door.encoder.format = PPROFDELTA_PPROF;
-    t->b->life.is_empty = false; /* the receiver has the profile */
+    t->b->steps.is_empty = false; /* the receiver has the profile */
     t->memory.fail_at = fail_at ? fail_at + t->memory.calls - calls : 0;
 }
 

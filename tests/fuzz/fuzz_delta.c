@@ -132,7 +132,7 @@ static pd_bytes bytes_of(const delta *d)
 typedef struct trial {
     pair in;
     pprofdelta_options options;
-    size_t piece;
+    size_t chunk;
     bool has_base;      /* prev could be remembered */
     const delta *first; /* the delta that all others are held against */
     buf nothing;        /* the state of a context that remembers nothing */
@@ -148,7 +148,7 @@ static int64_t started_of(const trial *t)
 
 static void set_up(const trial *t, pprofdelta *context)
 {
-    context->piece = t->piece;
+    context->chunk = t->chunk;
     pprofdelta_set_started(context, started_of(t));
 }
 
@@ -211,7 +211,7 @@ static void require_steady(const trial *t, pprofdelta *context, tracker *memory)
             require(t->options.on_reset == PPROFDELTA_ON_RESET_FAIL);
         else if (again.report.restart != PPROFDELTA_RESTART_STARTED)
             require_same(t->first, &again);
-        require(i < 2 || !again.allocations || t->piece);
+        require(i < 2 || !again.allocations || t->chunk);
     }
 }
 
@@ -403,7 +403,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_is_text(t.in.cur.ptr, t.in.cur.len))
         return 0;
     t.options = options_of(data);
-    t.piece = piece_of(data);
+    t.chunk = piece_of(data);
     try_all(&t);
     arena_free(&deltas);
     return 0;

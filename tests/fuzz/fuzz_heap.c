@@ -169,7 +169,7 @@ static void write_as_otlp(trial *t, pprofdelta_heap_inuse inuse, const live_mail
     if (!write_once(t, inuse, &mail))
         require_same_meaning(live_bytes(pprof), live_bytes(&mail));
     writer->door.encoder.format = PPROFDELTA_PPROF;
-    t->heap->export.life.is_empty = false; /* the receiver has the profile */
+    t->heap->export.steps.is_empty = false; /* the receiver has the profile */
 }
 
 static void write(trial *t)

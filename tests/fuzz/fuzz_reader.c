@@ -236,8 +236,8 @@ static void check_again(const uint8_t *data, size_t size, bool is_in_pieces,
 {
     pprofdelta *context = old_context(is_in_pieces);
     uint32_t hash = hash_of(data, size);
-    size_t piece = hash % 5 ? 1 + hash / 5 % (hash % 2 ? 300 : 20000) : 1;
-    context->piece = is_in_pieces ? piece : 0;
+    size_t chunk = hash % 5 ? 1 + hash / 5 % (hash % 2 ? 300 : 20000) : 1;
+    context->chunk = is_in_pieces ? chunk : 0;
     pprofdelta_error again = fuzz_unfilled();
     pprofdelta_status second = pprofdelta_base(context, data, size, &again);
     /* What it kept from larger inputs counts against its limit. */

@@ -252,7 +252,7 @@ static void write_as_otlp(trial *t)
     if (!status)
         require_same_meaning(pprof, t->output);
     r->door.encoder.format = PPROFDELTA_PPROF;
-    r->life.is_empty = false; /* the receiver has the profile */
+    r->steps.is_empty = false; /* the receiver has the profile */
     if (status)
         require(write_once(t, false, NULL) == PPROFDELTA_OK);
 }

@@ -131,7 +131,7 @@ static void make_checks_anew(void)
     tracker->seal = pd_heap_seal(tracker);
     tracker->sites.peak_seal = pd_peak_seal(tracker);
     for (int i = 0; i < 2; i++)
-        tracker->export.notes[i].check = pd_heap_note_check(&tracker->export.notes[i]);
+        tracker->export.journal[i].check = pd_heap_journal_check(&tracker->export.journal[i]);
     for (uint32_t number = 1; number <= sites_len; number++)
         sites[number]->check = pd_site_check(sites[number], number);
     for (uint32_t number = 1; number <= cells_len; number++)

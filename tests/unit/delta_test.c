@@ -15,7 +15,7 @@ static void draw_piece(stage *s, twin *t)
 {
     rng *r = &s->rng;
     t->pd->is_always_tight = rng_chance(r, 20);
-    t->pd->piece = rng_chance(r, 50)   ? 0
+    t->pd->chunk = rng_chance(r, 50)   ? 0
                    : rng_chance(r, 20) ? 1
                                        : 1 + rng_below(r, rng_chance(r, 60) ? 300 : 20000);
 }

@@ -2,7 +2,7 @@
 #include "../support/test.h"
 
 #include "base/mem.h"
-#include "ledger/window.h"
+#include "ledger/row_set.h"
 #include "run.h"
 
 /* An array as the library keeps them; every byte of an element tells which element it is. */
@@ -67,14 +67,14 @@ TEST(more_elements_than_there_are_numbers_are_refused)
     tracker t = {0};
     pd_mem mem = mem_of(&t, 1 << 20);
     pd_ledger entries = {0};
-    pd_window rows = {0};
+    pd_row_set rows = {0};
     pd_ledger_clear(&entries, 2);
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
         pprofdelta_error err = {0};
         CHECK(pd_keymap_reserve(&entries.keys, &mem, needs[i], &err) == PPROFDELTA_E_LIMIT);
         CHECK(err.status == PPROFDELTA_E_LIMIT);
         CHECK(pd_ledger_reserve(&entries, &mem, needs[i], NULL) == PPROFDELTA_E_LIMIT);
-        CHECK(pd_window_begin(&rows, &mem, &entries, 64, needs[i], false, NULL) ==
+        CHECK(pd_row_set_begin(&rows, &mem, &entries, 64, needs[i], false, NULL) ==
               PPROFDELTA_E_LIMIT);
     }
     CHECK(t.calls == 0 && mem.used == 0);

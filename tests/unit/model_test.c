@@ -137,9 +137,9 @@ TEST(a_copy_has_the_samples_and_only_what_they_use)
     pd_mem mem;
     pd_mem_init(&mem, NULL, UINT64_MAX);
     pd_model_begin(&from, &mem, NULL); /* without types */
-    size_t origins[SAMPLES];
+    size_t offsets[SAMPLES];
     for (unsigned n = 0; n < SAMPLES; n++) {
-        origins[n] = from.encoded.len;
+        offsets[n] = from.encoded.len;
         add_sample(&from, n, 0);
     }
     begin(&to, &mem);
@@ -147,7 +147,7 @@ TEST(a_copy_has_the_samples_and_only_what_they_use)
         pd_model_expect_mapping(&to, key_of(1000 + n), start_of(n) + 0x10000);
     CHECK(!pd_transfer_begin_model(&copy, &mem, &from, &to, NULL));
     for (unsigned n = 1; n < SAMPLES; n += 13) {
-        pd_transfer_sample(&copy, origins[n]);
+        pd_transfer_sample(&copy, offsets[n]);
         pd_model_add_sample(&to, (const int64_t[]){n});
     }
     size_t at = to.samples_off;
@@ -282,7 +282,7 @@ TEST(whichever_allocation_fails_the_sum_goes_on)
         is_done = m.calls < nth;
         pd_model_sample s;
         for (unsigned n = 0; n < SAMPLES; n++) {
-            size_t at = t.origins[n];
+            size_t at = t.offsets[n];
             CHECK_MSG(pd_model_next_sample(&t.model, &at, &s) && has_shape(&t.model, &s, n, 0),
                       "allocation %zu, sample %u", nth, n);
         }

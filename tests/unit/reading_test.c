@@ -21,7 +21,7 @@ typedef struct row {
     uint64_t announced, left;
     role role;
     bool is_tight;
-    size_t piece;
+    size_t chunk;
 } row;
 
 static const row rows[] = {
@@ -58,19 +58,19 @@ TEST(every_situation_has_its_plan)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const row *r = &rows[i];
         pd_reading_facts facts = facts_of(r);
-        size_t piece = pd_reading_piece(&facts);
-        CHECK_MSG(piece == r->piece, "row %zu, %s: %zu", i, r->what, piece);
+        size_t chunk = pd_reading_chunk(&facts);
+        CHECK_MSG(chunk == r->chunk, "row %zu, %s: %zu", i, r->what, chunk);
         /* Whether a call that is made again succeeds must not depend on the limit. */
         facts.left = 1;
-        CHECK_MSG(!r->is_tight || pd_reading_piece(&facts) == piece, "row %zu", i);
+        CHECK_MSG(!r->is_tight || pd_reading_chunk(&facts) == chunk, "row %zu", i);
     }
 }
 
 TEST(tests_may_choose)
 {
     pd_reading_facts facts = facts_of(&rows[0]);
-    facts.piece = 50;
-    CHECK(pd_reading_piece(&facts) == 50);
+    facts.chunk = 50;
+    CHECK(pd_reading_chunk(&facts) == 50);
 }
 
 TEST_MAIN()

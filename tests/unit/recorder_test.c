@@ -1,5 +1,5 @@
 /* The records door by hand: symbols, restarts and memory. The order of calls is
- * in life_test.c, and what a delta is in fuzz/fuzz_records.c. */
+ * in steps_test.c, and what a delta is in fuzz/fuzz_records.c. */
 #include "recorder_size.h"
 
 #include "record_scene.h"

@@ -15,7 +15,7 @@
 /* Moves all samples that were added so far to the outgoing collection. If that is full, the window has what is in it,
  * and the rest waits for the next one. If it fails otherwise, the rest stays where it is. Samples that wait for memory
  * are gathered once there is room again. */
-static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
+static pprofdelta_status gather_samples(pprofdelta_builder *b, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK, waiting;
     pd_lock_take(&b->adding);
@@ -31,25 +31,25 @@ static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 
 /* ---- the four steps -------------------------------------------------------------------------- */
 
-static pprofdelta_status begin(pprofdelta_builder *b, pprofdelta_error *err)
+static pprofdelta_status begin_window(pprofdelta_builder *b, pprofdelta_error *err)
 {
-    PD_TRY(pd_life_begin(&b->life, err));
+    PD_TRY(pd_steps_begin(&b->steps, err));
     pprofdelta_error why;
-    pprofdelta_status status = gather(b, &why);
+    pprofdelta_status status = gather_samples(b, &why);
     if (status) {
-        pd_life_abandon(&b->life);
+        pd_steps_abandon(&b->steps);
         return pd_fail_as(err, &why);
     }
     int64_t now = pd_time_now();
-    pd_life_number(&b->life, PPROFDELTA_RESTART_NONE, now,
-                   pd_series_elapsed(b->life.series.last.to_nanos, now));
+    pd_steps_number(&b->steps, PPROFDELTA_RESTART_NONE, now,
+                    pd_series_elapsed(b->steps.series.last.to_nanos, now));
     return PPROFDELTA_OK;
 }
 
 pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *b, pprofdelta_error *err)
 {
     pd_lock_take(&b->work);
-    pprofdelta_status status = begin(b, err);
+    pprofdelta_status status = begin_window(b, err);
     pd_lock_give(&b->work);
     return status;
 }
@@ -64,11 +64,11 @@ static pprofdelta_status make_window(void *cookie, pd_bytes *out, pprofdelta_err
     writing *w = cookie;
     pprofdelta_builder *b = w->builder;
     pd_door *d = &b->door;
-    const pd_stretch *window = &b->life.window;
+    const pd_interval *window = &b->steps.window;
     pd_model_begin(&d->model, &b->export_mem, err);
     pd_door_add_types(d, &d->model);
     pd_collected_write(&b->outgoing, &b->transfer, &d->model);
-    PD_TRY(pd_door_finish(d, &b->life, &d->model, out));
+    PD_TRY(pd_door_finish(d, &b->steps, &d->model, out));
     w->report = (pprofdelta_builder_report){.pid = d->pid,
                                             .sequence = window->sequence,
                                             .attempt = window->attempt,
@@ -93,13 +93,13 @@ static int send_unlocked(void *cookie, const pprofdelta_sink *sink, const void *
 pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdelta_sink *sink,
                                            pprofdelta_builder_report *report, pprofdelta_error *err)
 {
-    static const pd_door_steps steps = {make_window, send_unlocked};
+    static const pd_door_job job = {make_window, send_unlocked};
     writing w = {.builder = b};
     if (report)
         PD_TRY(pd_result_check(report, err));
     pd_lock_take(&b->work);
     pprofdelta_status status =
-        pd_door_write(&b->door, &b->life, &steps, &w, sink, &w.report.output_len, err);
+        pd_door_write(&b->door, &b->steps, &job, &w, sink, &w.report.output_len, err);
     pd_lock_give(&b->work);
     if (!status && report)
         pd_result_write(report, &w.report, sizeof w.report);
@@ -109,7 +109,7 @@ pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdel
 pprofdelta_status pprofdelta_builder_commit(pprofdelta_builder *b)
 {
     pd_lock_take(&b->work);
-    pprofdelta_status status = pd_life_commit(&b->life, NULL);
+    pprofdelta_status status = pd_steps_commit(&b->steps, NULL);
     if (!status)
         pd_collected_clear(&b->outgoing);
     pd_lock_give(&b->work);
@@ -121,7 +121,7 @@ void pprofdelta_builder_abandon(pprofdelta_builder *b)
     if (!b)
         return;
     pd_lock_take(&b->work);
-    pd_life_abandon(&b->life);
+    pd_steps_abandon(&b->steps);
     pd_lock_give(&b->work);
 }
 
@@ -136,7 +136,7 @@ static void begin_child(pprofdelta_builder *b)
     pd_collected_clear(&b->gathering);
     b->door.pid = getpid();
     b->door.id = pd_random_id(b);
-    pd_life_forked(&b->life, pd_time_now());
+    pd_steps_forked(&b->steps, pd_time_now());
     pd_lock_reset(&b->adding);
     pd_lock_reset(&b->work);
 }

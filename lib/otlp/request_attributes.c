@@ -26,7 +26,7 @@ static void copy_field(pd_request *r, pd_buffer *out, const pd_field *f)
 
 static void make_resource(pd_request *r, pd_bytes source, pd_bytes given, pd_bytes strong)
 {
-    pd_buffer *out = &r->origin_resource;
+    pd_buffer *out = &r->written_resource;
     pd_reader own = pd_request_reader(source), others = pd_request_reader(given);
     pd_field f;
     out->len = 0;
@@ -48,7 +48,7 @@ static void make_resource(pd_request *r, pd_bytes source, pd_bytes given, pd_byt
 /* What a request has for all of its value types is in attributes that the writer writes. */
 static void make_scope(pd_request *r, pd_bytes source)
 {
-    pd_buffer *out = &r->origin_scope;
+    pd_buffer *out = &r->written_scope;
     pd_reader reader = pd_request_reader(source);
     pd_field f;
     out->len = 0;
@@ -66,17 +66,17 @@ static void make_scope(pd_request *r, pd_bytes source)
     }
 }
 
-pprofdelta_status pd_request_origin(pd_request *r, pd_encoder *encoder, pd_bytes strong,
-                                    pprofdelta_error *err)
+pprofdelta_status pd_request_attributes(pd_request *r, pd_encoder *encoder, pd_bytes strong,
+                                        pprofdelta_error *err)
 {
     const pd_request_source *source = &r->sources[r->profiles[0].scope];
     r->parse.err = err;
-    r->origin = source->origin;
-    make_resource(r, source->origin.resource, encoder->resource, strong);
-    make_scope(r, source->origin.scope);
-    r->origin.resource = pd_buffer_bytes(&r->origin_resource);
-    r->origin.scope = pd_buffer_bytes(&r->origin_scope);
-    encoder->origin = &r->origin;
+    r->attributes = source->attributes;
+    make_resource(r, source->attributes.resource, encoder->resource, strong);
+    make_scope(r, source->attributes.scope);
+    r->attributes.resource = pd_buffer_bytes(&r->written_resource);
+    r->attributes.scope = pd_buffer_bytes(&r->written_scope);
+    encoder->attributes = &r->attributes;
     return r->parse.status;
 }
 
@@ -129,7 +129,7 @@ static void put_entry(void *cookie, pd_model *c, pd_model_owner kind, uint32_t i
                        kind, id);
 }
 
-static void put_labels(void *cookie, pd_model *c, uint64_t origin)
+static void put_labels(void *cookie, pd_model *c, uint64_t offset)
 {
     pd_request *r = cookie;
     size_t from = 0, to = r->rows_len;
@@ -137,7 +137,7 @@ static void put_labels(void *cookie, pd_model *c, uint64_t origin)
         return;
     while (to - from > 1) {
         size_t middle = from + (to - from) / 2;
-        if (r->rows[middle].at <= origin)
+        if (r->rows[middle].at <= offset)
             from = middle;
         else
             to = middle;

@@ -5,7 +5,7 @@
 #include "heap/heap.h"
 
 /* Puts the copy in the place of the last one. */
-static void replace(pprofdelta_heap *heap, pd_heap_maps *fresh)
+static void replace_copy(pprofdelta_heap *heap, pd_heap_maps *fresh)
 {
     pd_heap_maps *former = heap->maps;
     PD_WRITTEN_FIRST();
@@ -19,7 +19,7 @@ static void replace(pprofdelta_heap *heap, pd_heap_maps *fresh)
     pd_heap_leave(heap);
 }
 
-void pd_heap_note_maps(pprofdelta_heap *heap)
+void pd_heap_copy_maps(pprofdelta_heap *heap)
 {
     const pd_places *places = &heap->writer.places;
     if (!places->is_whole || (heap->maps && heap->maps->era == places->era))
@@ -45,5 +45,5 @@ void pd_heap_note_maps(pprofdelta_heap *heap)
     pd_buffer_put(&to, places->spans, of_spans);
     pd_buffer_put(&to, maps->text.ptr, maps->text.len);
     fresh->check = pd_heap_maps_check(fresh, fresh->size);
-    replace(heap, fresh);
+    replace_copy(heap, fresh);
 }

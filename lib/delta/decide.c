@@ -8,7 +8,7 @@
 
 /* ---- types ------------------------------------------------------------------------------------- */
 
-pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
+pprofdelta_status pd_check_types(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
 {
     const pd_tables *t = &input->tables;
     bool is_forced = pd->flags & PPROFDELTA_FORCE;
@@ -34,12 +34,12 @@ pprofdelta_status pd_judge_types(pprofdelta *pd, pd_input *input, pprofdelta_err
     return status;
 }
 
-pprofdelta_status pd_judge_columns(pprofdelta *pd, pprofdelta_error *err)
+pprofdelta_status pd_check_columns(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_input *cur = &pd->cur;
     size_t types = cur->tables.types_len;
     bool has_seen = pd_has_seen(pd);
-    pprofdelta_status status = pd_judge_types(pd, cur, err), match = PPROFDELTA_OK;
+    pprofdelta_status status = pd_check_types(pd, cur, err), match = PPROFDELTA_OK;
     if (status == PPROFDELTA_E_MISMATCH && has_seen && !cur->dump.has_no_sums)
         match = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
     if (status)
@@ -100,12 +100,12 @@ static pprofdelta_status check_span(pprofdelta *pd, pprofdelta_error *err)
     pd->may_be_window = false;
     if (pd->flags & PPROFDELTA_FORCE || pd_stamp_of_live(&pd->cur.tables, &stamp))
         return PPROFDELTA_OK;
-    pd_span_kind kind = pd_span_judge(pd_has_seen(pd) ? &prev : NULL, &cur, pd->started_nanos);
+    pd_span_kind kind = pd_span_decide(pd_has_seen(pd) ? &prev : NULL, &cur, pd->started_nanos);
     pd->may_be_window = kind == PD_SPAN_UNCLEAR;
     return kind == PD_SPAN_WINDOW ? refuse_window(&prev, &cur, err) : PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
+pprofdelta_status pd_check_times(pprofdelta *pd, pprofdelta_error *err)
 {
     uint32_t prev = pd->last.rate, cur = pd->cur.dump.rate;
     PD_TRY(check_order(pd, err));
@@ -123,7 +123,7 @@ pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
 
 /* ---- the window -------------------------------------------------------------------------------- */
 
-bool pd_judge_other_build(const pprofdelta *pd)
+bool pd_is_other_build(const pprofdelta *pd)
 {
     return pd->mapped.main_replaced && pd->last.build_id.len && pd->next.build_id.len;
 }
@@ -166,7 +166,7 @@ static pprofdelta_status refuse_service(const pprofdelta *pd, pprofdelta_error *
                    last_len, (const char *)last->ptr, next_len, (const char *)next->ptr);
 }
 
-static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
+static pprofdelta_status refuse_reset(pd_reset_signs signs, pprofdelta_error *err)
 {
     static const char *const why[] = {
         [PPROFDELTA_RESTART_NONE] = "a counter went backwards",
@@ -178,8 +178,7 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
         [PPROFDELTA_RESTART_LIVE] =
             "the stamp of its live heap is that of another process, or begins after prev",
     };
-    return PD_FAIL(err, PPROFDELTA_E_RESET, PPROFDELTA_STAGE_DELTA, NULL, "%s",
-                   why[verdict.restart]);
+    return PD_FAIL(err, PPROFDELTA_E_RESET, PPROFDELTA_STAGE_DELTA, NULL, "%s", why[signs.restart]);
 }
 
 static pprofdelta_status refuse_late(const pprofdelta *pd, pprofdelta_error *err)
@@ -195,8 +194,8 @@ static pprofdelta_status refuse_late(const pprofdelta *pd, pprofdelta_error *err
  * an attempt at this window, and not of a new process. */
 static bool is_after_base(const pprofdelta *pd)
 {
-    const pd_stretch *open = &pd->life.series.last;
-    return pd_series_is_open(&pd->life.series) && !open->restart &&
+    const pd_interval *open = &pd->steps.series.last;
+    return pd_series_is_open(&pd->steps.series) && !open->restart &&
            pd->cur.tables.header.time_nanos >= open->from_nanos &&
            pd_reset_has_growth(&pd->cur.window);
 }
@@ -212,66 +211,66 @@ static bool may_be_two_kinds(const pprofdelta *pd, pprofdelta_restart restart)
 {
     const pd_key *last = &pd->last.kind, *next = &pd->next.kind;
     bool is_other = pd_key_is_set(*last) && !pd_key_equal(*last, *next);
-    return is_by_counters(restart) && (is_other || is_by_counters(pd->life.series.last.restart));
+    return is_by_counters(restart) && (is_other || is_by_counters(pd->steps.series.last.restart));
 }
 
-/* The verdict on cur after the profile that was seen last. */
-static pprofdelta_status find_restart(const pprofdelta *pd, pd_ruling *ruling,
+/* The signs on cur after the profile that was seen last. */
+static pprofdelta_status find_restart(const pprofdelta *pd, pd_decision *decision,
                                       pprofdelta_error *err)
 {
     pd_reset_facts facts = {.on_reset = pd->on_reset,
                             .started_nanos = pd->started_nanos,
                             .prev_time_nanos = pd->last.time_nanos,
-                            .other_build = pd_judge_other_build(pd),
+                            .other_build = pd_is_other_build(pd),
                             .is_other_heap = is_other_heap(pd),
-                            .has_other_keys = ruling->has_other_keys};
-    pd_verdict verdict = pd_reset_judge(&pd->cur.window, &facts);
-    ruling->is_set_back = is_before(pd);
-    if (is_other_service(pd, verdict.restart))
+                            .has_other_keys = decision->has_other_keys};
+    pd_reset_signs signs = pd_reset_decide(&pd->cur.window, &facts);
+    decision->is_set_back = is_before(pd);
+    if (is_other_service(pd, signs.restart))
         return refuse_service(pd, err);
     /* An earlier profile of the process that was seen already has nothing that the later one does not
      * have. A restart that is known without the counters is none. An attempt may have been later. */
-    ruling->is_late = ruling->is_set_back && verdict.has_loss && !verdict.has_increase &&
-                      verdict.restart != PPROFDELTA_RESTART_STARTED &&
-                      verdict.restart != PPROFDELTA_RESTART_ANY;
-    if (ruling->is_late) {
-        ruling->is_set_back = false;
+    decision->is_late = decision->is_set_back && signs.has_loss && !signs.has_increase &&
+                        signs.restart != PPROFDELTA_RESTART_STARTED &&
+                        signs.restart != PPROFDELTA_RESTART_ANY;
+    if (decision->is_late) {
+        decision->is_set_back = false;
         return is_after_base(pd) ? PPROFDELTA_OK : refuse_late(pd, err);
     }
-    if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && (verdict.restart || verdict.has_decrease))
-        return refuse_reset(verdict, err);
-    ruling->restart = verdict.restart;
-    ruling->may_be_two_kinds = may_be_two_kinds(pd, verdict.restart);
+    if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && (signs.restart || signs.has_decrease))
+        return refuse_reset(signs, err);
+    decision->restart = signs.restart;
+    decision->may_be_two_kinds = may_be_two_kinds(pd, signs.restart);
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_judge_window(pprofdelta *pd, pd_ruling *ruling, pprofdelta_error *err)
+pprofdelta_status pd_decide_window(pprofdelta *pd, pd_decision *decision, pprofdelta_error *err)
 {
     const pd_header *cur = &pd->cur.tables.header;
     bool is_first = !pd_has_seen(pd);
-    pd_series series = pd->life.series;
-    *ruling = (pd_ruling){.how = PD_SUBTRACT_CLAMP,
-                          .has_other_keys = pd->ledger.has_old_keys && pd->cur.tables.by_both};
+    pd_series series = pd->steps.series;
+    *decision = (pd_decision){.how = PD_SUBTRACT_CLAMP,
+                              .has_other_keys = pd->ledger.has_old_keys && pd->cur.tables.by_both};
     if (!is_first)
-        PD_TRY(find_restart(pd, ruling, err));
-    ruling->is_anew = ruling->restart || ruling->has_other_keys;
-    if (ruling->is_anew)
+        PD_TRY(find_restart(pd, decision, err));
+    decision->is_anew = decision->restart || decision->has_other_keys;
+    if (decision->is_anew)
         pd_series_end_open(&series);
     int64_t elapsed = is_first ? 0 : pd_series_elapsed(pd->last.time_nanos, cur->time_nanos);
-    ruling->window = pd_series_next(&series, ruling->restart, cur->time_nanos, elapsed);
+    decision->window = pd_series_next(&series, decision->restart, cur->time_nanos, elapsed);
     if (pd_is_negative(pd)) { /* each attempt is against the base */
-        ruling->how = PD_SUBTRACT_NEGATIVE;
-        ruling->window.duration_nanos = elapsed;
+        decision->how = PD_SUBTRACT_NEGATIVE;
+        decision->window.duration_nanos = elapsed;
     } else if ((is_first && pd->first == PPROFDELTA_FIRST_ZERO) ||
-               (ruling->has_other_keys && !ruling->restart)) { /* it begins where it ends */
-        ruling->how = PD_SUBTRACT_ALL;
-        ruling->window.from_nanos = ruling->window.to_nanos;
-        ruling->window.duration_nanos = 0;
-    } else if (is_first || ruling->restart) {
-        ruling->how = PD_SUBTRACT_NOTHING;
+               (decision->has_other_keys && !decision->restart)) { /* it begins where it ends */
+        decision->how = PD_SUBTRACT_ALL;
+        decision->window.from_nanos = decision->window.to_nanos;
+        decision->window.duration_nanos = 0;
+    } else if (is_first || decision->restart) {
+        decision->how = PD_SUBTRACT_NOTHING;
     }
-    if (!pd->has_base && !ruling->restart && ruling->how != PD_SUBTRACT_ALL)
-        ruling->window.duration_nanos = cur->duration_nanos > 0 ? cur->duration_nanos : 0;
-    pd->how = ruling->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE;
+    if (!pd->has_base && !decision->restart && decision->how != PD_SUBTRACT_ALL)
+        decision->window.duration_nanos = cur->duration_nanos > 0 ? cur->duration_nanos : 0;
+    pd->how = decision->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE;
     return PPROFDELTA_OK;
 }

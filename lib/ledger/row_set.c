@@ -1,11 +1,11 @@
-#include "ledger/window.h"
+#include "ledger/row_set.h"
 
 #include "base/order.h"
 
 #include <string.h>
 
 /* Makes room in the ledger and in the traces. New traces are 0. */
-static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
+static pprofdelta_status reserve_entries(pd_row_set *w, pd_mem *mem, size_t need,
                                          pprofdelta_error *err)
 {
     size_t before = w->trace_cap;
@@ -18,38 +18,39 @@ static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pprofdelta_error *err)
+static pprofdelta_status reserve_rows(pd_row_set *w, pd_mem *mem, size_t need,
+                                      pprofdelta_error *err)
 {
     if (need > PD_KEYMAP_MAX)
         return PD_FAIL(err, PPROFDELTA_E_LIMIT, PPROFDELTA_STAGE_DELTA, "sample",
                        "more than %u samples", PD_KEYMAP_MAX);
     PD_TRY(PD_RESERVE(mem, w->entry, need, err));
-    PD_TRY(PD_RESERVE(mem, w->origin, need, err));
+    PD_TRY(PD_RESERVE(mem, w->offset, need, err));
     PD_TRY(PD_RESERVE(mem, w->values, pd_mem_times(need, w->stride), err));
     size_t for_values = w->stride ? w->values_cap / w->stride : SIZE_MAX;
-    w->rows_cap = w->entry_cap < w->origin_cap ? w->entry_cap : w->origin_cap;
+    w->rows_cap = w->entry_cap < w->offset_cap ? w->entry_cap : w->offset_cap;
     w->rows_cap = w->rows_cap < for_values ? w->rows_cap : for_values;
     return PPROFDELTA_OK;
 }
 
 /* The room to make when the room for `len` is used up. */
-static size_t grown(const pd_window *w, size_t len)
+static size_t grown_room(const pd_row_set *w, size_t len)
 {
     return len + len / (w->is_tight ? 64 : 2) + 16;
 }
 
-pprofdelta_status pd_window_grow(pd_window *w, pd_mem *mem, pprofdelta_error *err)
+pprofdelta_status pd_row_set_grow(pd_row_set *w, pd_mem *mem, pprofdelta_error *err)
 {
     size_t entries = w->ledger->keys.len, rows = w->len;
     if (entries == w->ledger->keys.cap)
-        PD_TRY(reserve_entries(w, mem, grown(w, entries), err));
+        PD_TRY(reserve_entries(w, mem, grown_room(w, entries), err));
     if (rows == w->rows_cap)
-        PD_TRY(reserve_rows(w, mem, grown(w, rows), err));
+        PD_TRY(reserve_rows(w, mem, grown_room(w, rows), err));
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, size_t stride,
-                                  size_t rows, bool omits, pprofdelta_error *err)
+pprofdelta_status pd_row_set_begin(pd_row_set *w, pd_mem *mem, pd_ledger *ledger, size_t stride,
+                                   size_t rows, bool omits, pprofdelta_error *err)
 {
     w->ledger = ledger;
     w->stride = stride;
@@ -59,8 +60,8 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     w->omits = omits;
     w->is_tight = w->is_late = false;
     w->unchanged = 0;
-    memset(w->lifted, 0, sizeof w->lifted);
-    w->lifted_len = 0;
+    memset(w->raised, 0, sizeof w->raised);
+    w->raised_len = 0;
     if (w->trace_cap)
         memset(w->trace, 0, w->trace_cap * sizeof *w->trace);
     PD_TRY(reserve_rows(w, mem, rows, err));
@@ -68,80 +69,80 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     return reserve_entries(w, mem, ledger->keys.len ? ledger->keys.len : rows, err);
 }
 
-void pd_window_lift(pd_window *w)
+void pd_row_set_raise(pd_row_set *w)
 {
     const pd_ledger *ledger = w->ledger;
     for (size_t row = 0; row < w->len && ledger->is_open; row++) {
-        int64_t *values = pd_window_values(w, row);
+        int64_t *values = pd_row_set_values(w, row);
         const int64_t *tried = pd_ledger_tried(ledger, w->entry[row]);
-        bool is_lifted = false;
+        bool is_raised = false;
         for (size_t i = 0; i < ledger->counters && w->entry[row] < ledger->kept; i++) {
             if (values[i] >= tried[i])
                 continue;
-            pd_sum_add_unsigned(&w->lifted[i], (uint64_t)tried[i] - (uint64_t)values[i]);
+            pd_sum_add_unsigned(&w->raised[i], (uint64_t)tried[i] - (uint64_t)values[i]);
             values[i] = tried[i];
-            is_lifted = true;
+            is_raised = true;
         }
-        w->lifted_len += is_lifted;
+        w->raised_len += is_raised;
     }
 }
 
 /* There is room. */
-static void add_late_row(pd_window *w, uint32_t entry)
+static void add_late_row(pd_row_set *w, uint32_t entry)
 {
     const int64_t *base = pd_ledger_base(w->ledger, entry);
-    int64_t *late = pd_window_add_row(w, entry, w->place[entry]);
+    int64_t *late = pd_row_set_append(w, entry, w->place[entry]);
     for (size_t i = 0; i < w->stride; i++)
         late[i] = i < w->ledger->counters ? base[i] : 0;
     w->unchanged--;
     w->is_late = true;
 }
 
-pprofdelta_status pd_window_add_unchanged(pd_window *w, pd_mem *mem, pprofdelta_error *err)
+pprofdelta_status pd_row_set_add_unchanged(pd_row_set *w, pd_mem *mem, pprofdelta_error *err)
 {
     PD_TRY(reserve_rows(w, mem, w->len + w->unchanged, err));
     for (uint32_t entry = 0; w->unchanged; entry++)
-        if (pd_window_row_of(w, entry) == PD_ROW_UNCHANGED)
+        if (pd_row_set_find(w, entry) == PD_ROW_UNCHANGED)
             add_late_row(w, entry);
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_window_add_again(pd_window *w, uint32_t entry, uint64_t origin,
-                                      const int64_t *values, pprofdelta_error *err)
+pprofdelta_status pd_row_set_add_again(pd_row_set *w, uint32_t entry, uint64_t offset,
+                                       const int64_t *values, pprofdelta_error *err)
 {
-    if (pd_window_row_of(w, entry) == PD_ROW_UNCHANGED)
+    if (pd_row_set_find(w, entry) == PD_ROW_UNCHANGED)
         add_late_row(w, entry);
-    if (!pd_values_add(pd_window_values(w, pd_window_row_of(w, entry)), values, w->stride))
-        return pd_no_fit(err, origin, PD_SUM_FITS_NOT);
+    if (!pd_values_add(pd_row_set_values(w, pd_row_set_find(w, entry)), values, w->stride))
+        return pd_no_fit(err, offset, PD_SUM_FITS_NOT);
     w->duplicates++;
     return PPROFDELTA_OK;
 }
 
 static bool is_behind(const void *cookie, uint32_t a, uint32_t b)
 {
-    const uint64_t *origin = cookie;
-    return origin[a] > origin[b];
+    const uint64_t *offset = cookie;
+    return offset[a] > offset[b];
 }
 
-/* The rows whose origins are below that of a row before them are few. They are sorted at the end of the
+/* The rows whose offsets are below that of a row before them are few. They are sorted at the end of the
  * order, and merged with the others from there. */
-pprofdelta_status pd_window_order(pd_window *w, pd_mem *mem, pprofdelta_error *err)
+pprofdelta_status pd_row_set_order(pd_row_set *w, pd_mem *mem, pprofdelta_error *err)
 {
     PD_TRY(PD_RESERVE(mem, w->order, w->len, err));
     size_t late = w->len, len = 0;
     uint64_t highest = 0;
     for (size_t row = 0; row < w->len; row++)
-        if (w->origin[row] < highest)
+        if (w->offset[row] < highest)
             w->order[--late] = (uint32_t)row;
         else
-            highest = w->origin[row];
-    pd_order(w->order + late, w->len - late, is_behind, w->origin);
+            highest = w->offset[row];
+    pd_order(w->order + late, w->len - late, is_behind, w->offset);
     highest = 0;
     for (size_t row = 0; row < w->len; row++) {
-        if (w->origin[row] < highest)
+        if (w->offset[row] < highest)
             continue;
-        highest = w->origin[row];
-        while (late < w->len && w->origin[w->order[late]] < highest)
+        highest = w->offset[row];
+        while (late < w->len && w->offset[w->order[late]] < highest)
             w->order[len++] = w->order[late++];
         w->order[len++] = (uint32_t)row;
     }
@@ -160,7 +161,7 @@ static void try_entry(const pd_ledger *ledger, size_t entry, const int64_t *valu
 }
 
 /* Entries that have neither a base nor a row are removed: they were new in an earlier attempt. */
-void pd_window_settle(pd_window *w, pd_commit how)
+void pd_row_set_attempt(pd_row_set *w, pd_commit how)
 {
     pd_ledger *ledger = w->ledger;
     size_t kept = 0;
@@ -169,7 +170,7 @@ void pd_window_settle(pd_window *w, pd_commit how)
         ledger->has_old_keys = false;
     }
     for (size_t entry = 0; entry < ledger->keys.len; entry++) {
-        const int64_t *values = pd_window_counters(w, entry);
+        const int64_t *values = pd_row_set_counters(w, entry);
         if (!values && entry >= ledger->committed)
             continue;
         pd_ledger_move(ledger, kept, entry);
@@ -186,29 +187,29 @@ void pd_window_settle(pd_window *w, pd_commit how)
     w->len = w->unchanged = 0;
 }
 
-void pd_window_abandon(pd_window *w)
+void pd_row_set_abandon(pd_row_set *w)
 {
     if (w->ledger)
         pd_keymap_truncate(&w->ledger->keys, w->ledger->kept);
     w->len = w->unchanged = 0;
 }
 
-void pd_window_keep_origins(pd_window *w, pd_mem *mem, size_t rows)
+void pd_row_set_keep_offsets(pd_row_set *w, pd_mem *mem, size_t rows)
 {
     w->rows_cap = 0;
     PD_RELEASE(mem, w->entry);
     PD_RELEASE(mem, w->values);
     PD_RELEASE(mem, w->trace);
-    PD_TRIM(mem, w->origin, rows);
+    PD_TRIM(mem, w->offset, rows);
 }
 
-void pd_window_release(pd_window *w, pd_mem *mem)
+void pd_row_set_release(pd_row_set *w, pd_mem *mem)
 {
     PD_RELEASE(mem, w->entry);
-    PD_RELEASE(mem, w->origin);
+    PD_RELEASE(mem, w->offset);
     PD_RELEASE(mem, w->values);
     PD_RELEASE(mem, w->trace);
     PD_RELEASE(mem, w->place);
     PD_RELEASE(mem, w->order);
-    *w = (pd_window){0};
+    *w = (pd_row_set){0};
 }

@@ -1,4 +1,4 @@
-/* From a window to the sink: the verdict (is it a restart?), unsampling, and the sum that is written. Each row that is
+/* From a window to the sink: the signs (is it a restart?), unsampling, and the sum that is written. Each row that is
  * not zero becomes a sample of the sum.
  *
  * Records are identified by their program counters, and two program counters may be one place: an
@@ -8,34 +8,34 @@
 #include "base/option_checks.h"
 #include "record/recorder.h"
 
-/* ---- the verdict ----------------------------------------------------------------------------- */
+/* ---- the signs ----------------------------------------------------------------------------- */
 
-/* The verdict on the window after the one that was handed out last. */
+/* The signs on the window after the one that was handed out last. */
 static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart *out,
                                       pprofdelta_error *err)
 {
     pd_reset_facts facts = {.on_reset = r->options.on_reset};
-    pd_verdict verdict = pd_reset_judge(&r->window, &facts);
+    pd_reset_signs signs = pd_reset_decide(&r->window, &facts);
     if (r->restarted)
-        verdict.restart = PPROFDELTA_RESTART_STARTED;
-    bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
+        signs.restart = PPROFDELTA_RESTART_STARTED;
+    bool is_reset = signs.restart != PPROFDELTA_RESTART_NONE || signs.has_decrease;
     if (r->options.on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
         return PD_FAIL(err, PPROFDELTA_E_RESET, PPROFDELTA_STAGE_DELTA, NULL, "%s",
-                       verdict.restart == PPROFDELTA_RESTART_STARTED ? "counting began anew"
-                       : verdict.restart == PPROFDELTA_RESTART_MASS
+                       signs.restart == PPROFDELTA_RESTART_STARTED ? "counting began anew"
+                       : signs.restart == PPROFDELTA_RESTART_MASS
                            ? "half of what the last window had counted, or more, is gone"
                            : "a counter went backwards");
     /* Nothing was lost that counts as a restart, unless a record that came again was below zero. */
     if (r->window.unchanged && !r->keeps_unchanged)
-        verdict.restart = PPROFDELTA_RESTART_NONE;
-    *out = verdict.restart;
-    if (verdict.restart)
-        return pd_window_add_unchanged(&r->window, &r->mem, err);
-    pd_window_lift(&r->window);
+        signs.restart = PPROFDELTA_RESTART_NONE;
+    *out = signs.restart;
+    if (signs.restart)
+        return pd_row_set_add_unchanged(&r->window, &r->mem, err);
+    pd_row_set_raise(&r->window);
     return PPROFDELTA_OK;
 }
 
-/* What the window is (how, restart, life.window). */
+/* What the window is (how, restart, steps.window). */
 static pprofdelta_status judge_window(pprofdelta_recorder *r, pprofdelta_error *err)
 {
     bool is_first = !pd_recorder_has_seen(r);
@@ -44,13 +44,13 @@ static pprofdelta_status judge_window(pprofdelta_recorder *r, pprofdelta_error *
         PD_TRY(find_restart(r, &restart, err));
     r->restart = restart;
     int64_t elapsed = is_first ? 0 : pd_series_elapsed(r->last_nanos, r->time_nanos);
-    pd_life_number(&r->life, r->restart, r->time_nanos, elapsed);
+    pd_steps_number(&r->steps, r->restart, r->time_nanos, elapsed);
     r->how = is_first || r->restart ? PD_SUBTRACT_NOTHING : PD_SUBTRACT_CLAMP;
     if (is_first && r->options.first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
         r->how = PD_SUBTRACT_ALL;
-        r->life.window.from_nanos = r->life.window.to_nanos;
+        r->steps.window.from_nanos = r->steps.window.to_nanos;
     } else if (!r->has_base && !r->restart) {
-        r->life.window.duration_nanos = pd_series_elapsed(r->options.started_nanos, r->time_nanos);
+        r->steps.window.duration_nanos = pd_series_elapsed(r->options.started_nanos, r->time_nanos);
     }
     return PPROFDELTA_OK;
 }
@@ -178,9 +178,9 @@ static pprofdelta_status add_rows(pprofdelta_recorder *r, pd_tally *tally, pprof
     pd_door_add_types(&r->door, &r->sum.model);
     pd_places_write_main(&r->places, &r->sum.model);
     if (r->window.is_late)
-        PD_TRY(pd_window_order(&r->window, &r->mem, err));
+        PD_TRY(pd_row_set_order(&r->window, &r->mem, err));
     for (size_t i = 0; i < r->window.len; i++) {
-        size_t row = pd_window_row_at(&r->window, i);
+        size_t row = pd_row_set_at(&r->window, i);
         if (!pd_subtract_row(&r->window, row, r->how, raw))
             continue;
         pd_tally_output(tally, raw, r->schema.len);
@@ -209,14 +209,14 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, uint64_t *samples
     pd_model *model = is_whole ? &r->sum.model : &r->door.model;
     PD_TRY(is_whole ? PPROFDELTA_OK : copy_sum(r, err));
     *samples = model->samples;
-    return pd_door_finish(&r->door, &r->life, model, out);
+    return pd_door_finish(&r->door, &r->steps, model, out);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
 static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, pprofdelta_report *report)
 {
-    pd_tally_report(tally, &r->window, &r->life.window, &r->schema, &r->columns, r->types, report);
+    pd_tally_report(tally, &r->window, &r->steps.window, &r->schema, &r->columns, r->types, report);
     report->samples_in = r->samples_in;
     report->by_address = r->places.keys.len - r->places.by_lines;
     report->by_lines = r->places.by_lines;
@@ -254,11 +254,11 @@ static pprofdelta_status make_window(void *cookie, pd_bytes *out, pprofdelta_err
 pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofdelta_sink *sink,
                                             pprofdelta_report *report, pprofdelta_error *err)
 {
-    static const pd_door_steps steps = {.make = make_window};
+    static const pd_door_job job = {.make = make_window};
     writing w = {.recorder = r};
     if (report)
         PD_TRY(pd_result_check(report, err));
-    PD_TRY(pd_door_write(&r->door, &r->life, &steps, &w, sink, &w.report.output_len, err));
+    PD_TRY(pd_door_write(&r->door, &r->steps, &job, &w, sink, &w.report.output_len, err));
     if (report)
         pd_result_write(report, &w.report, sizeof w.report);
     return PPROFDELTA_OK;
