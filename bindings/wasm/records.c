@@ -160,7 +160,7 @@ static pprofdelta_status begin_records(pprofdelta_recorder *r, const given *from
 {
     pprofdelta_recording how = {.time_nanos = from->head->time_nanos};
     if (from->series) {
-        r->life.series = from->series->series;
+        r->steps.series = from->series->series;
         r->last_nanos = from->series->last_nanos;
         r->has_base = from->series->has_base != 0;
         r->ledger.window = from->series->has_seen;
@@ -176,7 +176,7 @@ static pprofdelta_status begin_records(pprofdelta_recorder *r, const given *from
 /* What the series is after the window: if it has arrived, and if not. */
 static void put_series(const pprofdelta_recorder *r)
 {
-    pd_steps arrived = r->life, lost = r->life;
+    pd_steps arrived = r->steps, lost = r->steps;
     (void)pd_steps_commit(&arrived, NULL); /* it was written */
     (void)pd_steps_abandon(&lost);
     bool has_base = r->has_base || r->how == PD_SUBTRACT_ALL;
