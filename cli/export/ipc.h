@@ -6,7 +6,9 @@
  *     cli_ipc_end(&ipc);
  *
  * The caller chooses which rows of an array are written, so that a row that the file already has can be
- * left out. One batch is in memory at a time.
+ * left out. Rows of several arrays become one batch: it is written when it has so many rows, or so
+ * many bytes before compression, and that is what is in memory. Its buffers are compressed with
+ * zstd, each by itself, as the format describes (BodyCompression).
  *
  * These types are written: 64-bit integers, timestamps, bool, utf8, list and struct. Strings that have
  * a dictionary are written as plain strings: all batches of a file would share one dictionary, which
@@ -22,19 +24,30 @@
 #include "output_file.h"
 #include "pprofdelta_tables.h"
 
-/* An array with more bytes becomes several batches. */
-enum { CLI_IPC_BATCH_BYTES = 64 << 20 };
+/* A batch with this many rows or bytes is written. So all but the last have at least one of them. Before that, as
+ * many bytes again are added at most, or one row. */
+enum { CLI_IPC_BATCH_ROWS = 64 << 10, CLI_IPC_BATCH_BYTES = 8 << 20 };
 
-/* Zero it to begin. */
+/* A column of the batch that is being made. */
+typedef struct cli_ipc_column {
+    unsigned type;
+    size_t len, nulls;
+    cli_buffer parts[3];
+} cli_ipc_column;
+
+/* Zero it and set is_compressed to begin. */
 typedef struct cli_ipc {
+    bool is_compressed;
     cli_output *out;           /* a regular file */
     struct ArrowSchema schema; /* of the file */
     uint64_t at;               /* bytes written */
+    cli_ipc_column *columns;   /* the first is the struct of all */
+    size_t columns_len;
+    uint64_t bytes;            /* of the rows in them */
     cli_buffer head, body;     /* of the message that is being made */
     cli_buffer nodes, buffers; /* the records of what is in the body */
     cli_buffer blocks;         /* the records of the batches in the file */
-    size_t body_most;
-    bool is_too_large;
+    struct ZSTD_CCtx_s *zstd;  /* NULL: not compressed */
 } cli_ipc;
 
 /* What fails is printed, and ends the process (cli_must). */
@@ -42,10 +55,10 @@ typedef struct cli_ipc {
 /* Begins the file. Moves the schema, as the C data interface describes. */
 void cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema);
 
-/* Writes the rows of a struct array that have these indices. Its schema is that of the file. */
+/* Adds the rows of a struct array that have these indices. Its schema is that of the file. */
 void cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len);
 
-/* Writes the end of the file. */
+/* Writes the last batch and the end of the file. */
 void cli_ipc_end(cli_ipc *ipc);
 
 #endif

@@ -1,10 +1,12 @@
 """Reads Arrow's IPC files: the part of the format that tables use, by code of our own.
 
 `Table(data)` checks that the messages, read in their order, are those that the footer names, and gives the
-rows of all batches. Values are Python's: a list of a struct is a list of dicts, a null is None.
+rows of all batches. Values are Python's: a list of a struct is a list of dicts, a null is None. Compressed buffers
+are inflated by the command zstd.
 """
 
 import struct
+import subprocess
 
 INT, UTF8, BOOL, TIMESTAMP, LIST, STRUCT = 2, 5, 6, 10, 12, 13
 SCHEMA, BATCH = 1, 3
@@ -59,15 +61,32 @@ class Field:
         self.children = [Field(child) for child in flat.tables(5)]
 
 
+def inflated(buffers):
+    """Each buffer is the length of its bytes and a frame of zstd with them, or -1 and the bytes. None: no bytes."""
+    lengths = [struct.unpack_from("<q", data)[0] if data else 0 for data in buffers]
+    frames = b"".join(data[8:] for data, length in zip(buffers, lengths) if length > 0)
+    all_bytes = subprocess.run(["zstd", "-dcq"], input=frames, stdout=subprocess.PIPE, check=True).stdout if frames else b""
+    assert sum(max(length, 0) for length in lengths) == len(all_bytes), "the lengths of buffers are wrong"
+    at = 0
+    for data, length in zip(buffers, lengths):
+        yield data[8:] if length < 0 else all_bytes[at:at + length]
+        at += max(length, 0)
+
+
 class Batch:
     def __init__(self, flat, body):
-        self.body, self.rows = body, flat.number(0, "q")
-        self.nodes, self.buffers = iter(flat.vector(1, "qq")), iter(flat.vector(2, "qq"))
+        self.rows, self.nodes, self.is_compressed = flat.number(0, "q"), iter(flat.vector(1, "qq")), bool(flat.place(3))
+        buffers = []
+        for at, length in flat.vector(2, "qq"):
+            assert at % 8 == 0 and at + length <= len(body), "a buffer is not in the body"
+            buffers.append(body[at:at + length])
+        if self.is_compressed:
+            assert (flat.table(3).number(0, "b"), flat.table(3).number(1, "b")) == (1, 0), "not zstd of each buffer"
+            buffers = list(inflated(buffers))
+        self.bytes, self.buffers = sum(map(len, buffers)), iter(buffers)
 
     def buffer(self):
-        at, length = next(self.buffers)
-        assert at % 8 == 0 and at + length <= len(self.body), "a buffer is not in the body"
-        return self.body[at:at + length]
+        return next(self.buffers)
 
     def bits(self, count):
         data = self.buffer()
@@ -100,7 +119,7 @@ class Table:
         at, end = 8, len(data) - 10 - struct.unpack_from("<i", data, len(data) - 10)[0]
         footer = Flat(data[end:], struct.unpack_from("<I", data, end)[0])
         assert not footer.tables(2), "dictionaries"
-        self.batches = []
+        self.batches, self.sizes, self.are_compressed = [], [], []
         for block in [None, *footer.vector(3, "qi4xq")]:  # the schema comes first
             mark, length = struct.unpack_from("<II", data, at)
             message = Flat(data[at + 8:], struct.unpack_from("<I", data, at + 8)[0])
@@ -111,7 +130,9 @@ class Table:
                 batch = Batch(message.table(2), data[body_at:body_at + body_len])
                 columns = [batch.column(field) for field in fields]
                 self.batches.append([dict(zip(self.names, row)) for row in zip(*columns)])
-                assert len(self.batches[-1]) == batch.rows
+                assert len(self.batches[-1]) == batch.rows and next(batch.buffers, None) is None
+                self.sizes.append(batch.bytes)
+                self.are_compressed.append(batch.is_compressed)
             else:
                 fields = [Field(field) for field in message.table(2).tables(1)]
                 self.names = [field.name for field in fields]
