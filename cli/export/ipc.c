@@ -4,8 +4,9 @@
  *     message: Schema                           message:  0xFFFFFFFF, length of the head
  *     message: RecordBatch, body                          head: the flatbuffer "Message", padded
  *     ...                                                 body: the buffers of the columns, padded
+ *     message: DictionaryBatch, body
  *     0xFFFFFFFF, 0
- *     the flatbuffer "Footer": the schema, and where each batch is
+ *     the flatbuffer "Footer": the schema, and where each dictionary and each batch is
  *     length of the footer, "ARROW1"
  *
  * All numbers are little-endian.
@@ -25,6 +26,7 @@
 #include "export/ipc.h"
 
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 
 #include <errno.h>
@@ -113,9 +115,10 @@ static void put_string(cli_ipc *ipc, size_t table, size_t field, const char *tex
 /* ---- the schema ------------------------------------------------------------------------------ */
 
 enum { VERSION = 4, NANOSECONDS = 3 };
-enum { SCHEMA = 1, BATCH = 3 }; /* what a message is about */
+enum { SCHEMA = 1, DICTIONARY = 2, BATCH = 3 }; /* what a message is about */
 enum { ZSTD_CODEC = 1 };
 enum { INT = 2, UTF8 = 5, BOOL = 6, TIMESTAMP = 10, LIST = 12, STRUCT = 13 };
+enum { WORD = 255 }; /* not Arrow's: an index in a dictionary of the file */
 
 /* The type that a format of the C data interface names. */
 static unsigned type_of(const struct ArrowSchema *schema)
@@ -129,6 +132,13 @@ static unsigned type_of(const struct ArrowSchema *schema)
                               : STRUCT;
 }
 
+/* Does the file have a dictionary for this column of the table? Its words are hosts, files and build ids, of
+ * which there are few. Labels may have as many strings as there are samples, so they have none. */
+static bool has_words(const cli_ipc *ipc, const struct ArrowSchema *parent, size_t child)
+{
+    return ipc->zstd && parent == &ipc->schema && parent->children[child]->dictionary;
+}
+
 /* Writes the columns of the schema. With a dictionary, the type is that of its strings. */
 static void put_fields(cli_ipc *ipc, size_t table, size_t field, const struct ArrowSchema *schema)
 {
@@ -139,7 +149,8 @@ static void put_fields(cli_ipc *ipc, size_t table, size_t field, const struct Ar
         const unsigned type = type_of(values);
         const uint64_t is_nullable = (child->flags & ARROW_FLAG_NULLABLE) != 0;
         /* name, nullable, type, its table, dictionary, children */
-        table = put_table(ipc, 6, (uint64_t[]){0, is_nullable, type, 0, NO_FIELD, 0});
+        const uint64_t encoding = has_words(ipc, schema, i) ? 0 : NO_FIELD;
+        table = put_table(ipc, 6, (uint64_t[]){0, is_nullable, type, 0, encoding, 0});
         set_reference(ipc, at + 4 * i, table);
         put_string(ipc, table, 0, child->name);
         const uint64_t number[] = {64, values->format[0] == 'l'}, time[] = {NANOSECONDS, 0};
@@ -148,6 +159,11 @@ static void put_fields(cli_ipc *ipc, size_t table, size_t field, const struct Ar
         set_reference(ipc, table + PLACE(3), of_type);
         if (type == TIMESTAMP)
             put_string(ipc, of_type, 1, values->format + strlen("tsn:"));
+        if (has_words(ipc, schema, i)) {
+            size_t words = put_table(ipc, 2, (uint64_t[]){i, 0}); /* id, type of the indices */
+            set_reference(ipc, table + PLACE(4), words);
+            set_reference(ipc, words + PLACE(1), put_table(ipc, 2, (uint64_t[]){32, true}));
+        }
         put_fields(ipc, table, 5, values);
     }
 }
@@ -222,6 +238,39 @@ static void add_strings(cli_ipc *ipc, cli_ipc_column *c, const struct ArrowArray
     }
 }
 
+/* Returns the index of a string in the dictionary of the file. */
+static size_t index_of_word(cli_ipc *ipc, cli_ipc_words *words, const struct ArrowArray *array,
+                            int64_t row)
+{
+    const int32_t *ends = array->buffers[1];
+    const size_t len = (size_t)(ends[row + 1] - ends[row]), next = words->strings.len;
+    const cli_key key = cli_key_of((const uint8_t *)array->buffers[2] + ends[row], len);
+    const size_t index = cli_numbers_of(&words->numbers, key, next);
+    if (index == next) {
+        if (len > INT32_MAX - words->strings.parts[TEXT].len || next == INT32_MAX)
+            cli_must(cli_system_error(ipc->out->name, "write", EOVERFLOW));
+        add_strings(ipc, &words->strings, array, &row, 1);
+        words->strings.len++;
+    }
+    return index;
+}
+
+/* Adds the indices in the dictionary of the file for rows of a dictionary of one array. */
+static void add_words(cli_ipc *ipc, cli_ipc_column *c, const struct ArrowArray *array,
+                      const int64_t *rows, size_t len)
+{
+    uint8_t *to = extend_buffer(ipc, &c->parts[VALUES], 4 * len);
+    size_t *known_1 = check_memory(ipc, calloc((size_t)array->length + 1, sizeof *known_1));
+    for (size_t i = 0; i < len; i++) {
+        if (rows[i] < 0)
+            continue;
+        if (!known_1[rows[i]])
+            known_1[rows[i]] = index_of_word(ipc, c->words, array, rows[i]) + 1;
+        store_number(to + 4 * i, known_1[rows[i]] - 1, 4);
+    }
+    free(known_1);
+}
+
 static void add_column(cli_ipc *ipc, cli_ipc_column **next, const struct ArrowSchema *schema,
                        const struct ArrowArray *array, const int64_t *rows, size_t len);
 
@@ -258,6 +307,8 @@ static void add_column(cli_ipc *ipc, cli_ipc_column **next, const struct ArrowSc
         add_bits(ipc, &c->parts[VALUES], c->len, values->buffers[1], at, len);
     else if (c->type == UTF8)
         add_strings(ipc, c, values, at, len);
+    else if (c->type == WORD)
+        add_words(ipc, c, values, at, len);
     else if (c->type == LIST)
         add_lists(ipc, c, next, schema, values, at, len);
     else if (c->type != STRUCT)
@@ -291,6 +342,17 @@ static uint64_t bytes_of(const struct ArrowSchema *schema, const struct ArrowArr
                 bytes_of(schema->children[0], array->children[0], ends[row], ends[end]);
     else if (type != BOOL)
         bytes = 8 * (uint64_t)(end - row);
+    return bytes;
+}
+
+static uint64_t bytes_of_rows(const cli_ipc *ipc, const struct ArrowArray *array, int64_t row,
+                              int64_t end)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < (size_t)ipc->schema.n_children; i++)
+        bytes += has_words(ipc, &ipc->schema, i)
+                     ? 4 * (uint64_t)(end - row)
+                     : bytes_of(ipc->schema.children[i], array->children[i], row, end);
     return bytes;
 }
 
@@ -328,13 +390,21 @@ static void write_message(cli_ipc *ipc, bool is_footer)
 }
 
 /* Counts the columns of the schema, and sets their types if there is a list. */
-static size_t list_columns(const struct ArrowSchema *schema, cli_ipc_column *list)
+static size_t list_columns(const cli_ipc *ipc, const struct ArrowSchema *schema,
+                           cli_ipc_column *list)
 {
     size_t len = 1;
     if (list)
         list->type = type_of(schema->dictionary ? schema->dictionary : schema);
-    for (int64_t i = 0; i < schema->n_children; i++)
-        len += list_columns(schema->children[i], list ? list + len : NULL);
+    for (size_t i = 0; i < (size_t)schema->n_children; i++) {
+        cli_ipc_column *child = list ? list + len : NULL;
+        len += list_columns(ipc, schema->children[i], child);
+        if (child && has_words(ipc, schema, i)) {
+            child->type = WORD;
+            child->words = cli_keep(1, sizeof *child->words);
+            *child->words = (cli_ipc_words){.id = i, .strings = {.type = UTF8}};
+        }
+    }
     return len;
 }
 
@@ -343,11 +413,11 @@ void cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
     ipc->out = out;
     ipc->schema = *schema;
     schema->release = NULL;
-    ipc->columns_len = list_columns(&ipc->schema, NULL);
-    ipc->columns = check_memory(ipc, calloc(ipc->columns_len, sizeof *ipc->columns));
-    list_columns(&ipc->schema, ipc->columns);
     if (ipc->is_compressed)
         ipc->zstd = check_memory(ipc, ZSTD_createCCtx());
+    ipc->columns_len = list_columns(ipc, &ipc->schema, NULL);
+    ipc->columns = check_memory(ipc, calloc(ipc->columns_len, sizeof *ipc->columns));
+    list_columns(ipc, &ipc->schema, ipc->columns);
     write_bytes(ipc, "ARROW1\0", 8);
     put_schema(ipc, begin_head(ipc, SCHEMA, 0), 2);
     write_message(ipc, false);
@@ -384,11 +454,11 @@ static void put_buffer(cli_ipc *ipc, cli_buffer *from, bool is_there)
     from->len = 0;
 }
 
-static void put_columns(cli_ipc *ipc)
+static void put_columns(cli_ipc *ipc, cli_ipc_column *columns, size_t len)
 {
     ipc->nodes.len = ipc->buffers.len = 0;
-    for (size_t i = 1; i < ipc->columns_len; i++) { /* the first is the struct of all */
-        cli_ipc_column *c = &ipc->columns[i];
+    for (size_t i = 0; i < len; i++) {
+        cli_ipc_column *c = &columns[i];
         put_number(ipc, &ipc->nodes, c->len, 8);
         put_number(ipc, &ipc->nodes, c->nulls, 8);
         put_buffer(ipc, &c->parts[VALIDITY], c->nulls != 0);
@@ -398,33 +468,55 @@ static void put_columns(cli_ipc *ipc)
             put_buffer(ipc, &c->parts[TEXT], true);
         c->len = c->nulls = 0;
     }
-    ipc->columns->len = ipc->columns->parts[VALIDITY].len = 0;
+}
+
+/* Writes the reference of a table, and that to which it refers: the rows of a batch, whose columns are in
+ * the body. */
+static void put_batch(cli_ipc *ipc, size_t table, size_t field, uint64_t rows)
+{
+    const cli_buffer *const records[] = {&ipc->nodes, &ipc->buffers};
+    /* rows, nodes, buffers, compression */
+    size_t batch = put_table(ipc, ipc->zstd ? 4 : 3, (uint64_t[]){rows, 0, 0, 0});
+    set_reference(ipc, table + PLACE(field), batch);
+    for (size_t i = 0; i < 2; i++)
+        put_vector(ipc, batch, i + 1, records[i]->bytes, records[i]->len / RECORD_LEN, RECORD_LEN);
+    if (ipc->zstd) {
+        size_t how = put_table(ipc, 2, (uint64_t[]){ZSTD_CODEC, 0}); /* each buffer by itself */
+        set_reference(ipc, batch + PLACE(3), how);
+    }
+}
+
+/* Writes the message, and adds where it is. */
+static void write_block(cli_ipc *ipc, cli_buffer *blocks)
+{
+    const uint64_t at = ipc->at, body_len = ipc->body.len;
+    write_message(ipc, false);
+    free(ipc->body.bytes); /* not held while the next batch is made */
+    ipc->body = (cli_buffer){.bytes = NULL};
+    put_number(ipc, blocks, at, 8);
+    put_number(ipc, blocks, ipc->head.len, 8);
+    put_number(ipc, blocks, body_len, 8);
 }
 
 /* Writes the rows that were added. */
 static void write_batch(cli_ipc *ipc)
 {
-    const uint64_t at = ipc->at, rows = ipc->columns->len;
-    const cli_buffer *const records[] = {&ipc->nodes, &ipc->buffers};
-    put_columns(ipc);
-    const size_t body_len = ipc->body.len;
-    size_t message = begin_head(ipc, BATCH, body_len);
-    /* rows, nodes, buffers, compression */
-    size_t table = put_table(ipc, ipc->zstd ? 4 : 3, (uint64_t[]){rows, 0, 0, 0});
+    const uint64_t rows = ipc->columns->len; /* the first column is the struct of all */
+    put_columns(ipc, ipc->columns + 1, ipc->columns_len - 1);
+    put_batch(ipc, begin_head(ipc, BATCH, ipc->body.len), 2, rows);
+    write_block(ipc, &ipc->blocks);
+    ipc->columns->len = ipc->columns->parts[VALIDITY].len = ipc->bytes = 0;
+}
+
+static void write_dictionary(cli_ipc *ipc, cli_ipc_words *words)
+{
+    const uint64_t rows = words->strings.len;
+    put_columns(ipc, &words->strings, 1);
+    size_t message = begin_head(ipc, DICTIONARY, ipc->body.len);
+    size_t table = put_table(ipc, 2, (uint64_t[]){words->id, 0}); /* id, strings */
     set_reference(ipc, message + PLACE(2), table);
-    for (size_t i = 0; i < 2; i++)
-        put_vector(ipc, table, i + 1, records[i]->bytes, records[i]->len / RECORD_LEN, RECORD_LEN);
-    if (ipc->zstd) {
-        size_t how = put_table(ipc, 2, (uint64_t[]){ZSTD_CODEC, 0}); /* each buffer by itself */
-        set_reference(ipc, table + PLACE(3), how);
-    }
-    write_message(ipc, false);
-    free(ipc->body.bytes); /* not held while the next batch is made */
-    ipc->body = (cli_buffer){.bytes = NULL};
-    ipc->bytes = 0;
-    put_number(ipc, &ipc->blocks, at, 8);
-    put_number(ipc, &ipc->blocks, ipc->head.len, 8);
-    put_number(ipc, &ipc->blocks, body_len, 8);
+    put_batch(ipc, table, 1, rows);
+    write_block(ipc, &ipc->dictionaries);
 }
 
 /* Adds rows that are one behind the other. */
@@ -433,10 +525,10 @@ static void add_run(cli_ipc *ipc, const struct ArrowArray *array, const int64_t 
     while (len) {
         const size_t room = CLI_IPC_BATCH_ROWS - ipc->columns->len;
         size_t some = len < room ? len : room;
-        uint64_t bytes = bytes_of(&ipc->schema, array, *rows, *rows + (int64_t)some);
+        uint64_t bytes = bytes_of_rows(ipc, array, *rows, *rows + (int64_t)some);
         while (some > 1 && bytes > CLI_IPC_BATCH_BYTES) {
             some /= 2;
-            bytes = bytes_of(&ipc->schema, array, *rows, *rows + (int64_t)some);
+            bytes = bytes_of_rows(ipc, array, *rows, *rows + (int64_t)some);
         }
         if (bytes > INT32_MAX - CLI_IPC_BATCH_BYTES)
             cli_must(cli_system_error(ipc->out->name, "write", EOVERFLOW));
@@ -458,14 +550,30 @@ void cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *ro
     }
 }
 
+uint64_t cli_ipc_held(const cli_ipc *ipc)
+{
+    uint64_t held = 0;
+    for (size_t i = 0; i < ipc->columns_len; i++) {
+        const cli_ipc_words *words = ipc->columns[i].words;
+        if (words)
+            held += words->numbers.cap * sizeof *words->numbers.slots +
+                    words->strings.parts[VALUES].cap + words->strings.parts[TEXT].cap;
+    }
+    return held;
+}
+
 void cli_ipc_end(cli_ipc *ipc)
 {
     if (ipc->columns->len)
         write_batch(ipc);
+    for (size_t i = 0; i < ipc->columns_len; i++)
+        if (ipc->columns[i].words)
+            write_dictionary(ipc, ipc->columns[i].words);
     size_t table = begin_head(ipc, 0, 0); /* its prefix is the end of the messages */
     put_schema(ipc, table, 1);
-    put_vector(ipc, table, 2, NULL, 0, BLOCK_LEN);
-    put_vector(ipc, table, 3, ipc->blocks.bytes, ipc->blocks.len / BLOCK_LEN, BLOCK_LEN);
+    const cli_buffer *const blocks[] = {&ipc->dictionaries, &ipc->blocks};
+    for (size_t i = 0; i < 2; i++)
+        put_vector(ipc, table, i + 2, blocks[i]->bytes, blocks[i]->len / BLOCK_LEN, BLOCK_LEN);
     put_number(ipc, &ipc->head, ipc->head.len - PREFIX_LEN, 4);
     put_number(ipc, &ipc->head, UINT64_C(0x31574f525241), 6); /* "ARROW1" */
     ipc->body.len = 0;

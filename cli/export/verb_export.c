@@ -58,7 +58,7 @@ static const cli_option options[] = {
     {"--target", 0, CLI_VALUE, cli_take_text, offsetof(run, target.value), 0, 0,
      "      --target=NAME      the target of all samples, in place of the state's id\n"},
     {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(run, compression), CLI_BODY_COMPRESSION,
-     0, "      --compress=HOW         the buffers of the tables: zstd (the default) or none\n"},
+     0, "      --compress=HOW     zstd (the default), or none: plain buffers and strings\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
     {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(run, report), CLI_REPORT, 0,
@@ -130,12 +130,13 @@ static int take_tables(void *cookie, pprofdelta_tables *tables)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* What the ids so far leave of --max-memory. */
+/* What the ids and the dictionaries so far leave of --max-memory. */
 static uint64_t memory_left(void)
 {
     uint64_t left = r.library.max_memory;
     for (size_t i = 0; i < TABLES; i++) {
-        uint64_t held = r.tables[i].ids.cap * sizeof *r.tables[i].ids.slots;
+        uint64_t held =
+            r.tables[i].ids.cap * sizeof *r.tables[i].ids.slots + cli_ipc_held(&r.tables[i].ipc);
         left = held < left ? left - held : 1;
     }
     return left;

@@ -9,7 +9,7 @@ import struct
 import subprocess
 
 INT, UTF8, BOOL, TIMESTAMP, LIST, STRUCT = 2, 5, 6, 10, 12, 13
-SCHEMA, BATCH = 1, 3
+SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 
 
 class Flat:
@@ -53,7 +53,9 @@ class Flat:
 class Field:
     def __init__(self, flat):
         self.name, self.is_nullable, self.type = flat.text(0), flat.number(1, "B"), flat.number(2, "B")
-        assert not flat.place(4), "a dictionary"
+        encoding = flat.table(4) if flat.place(4) else None
+        self.words = encoding and encoding.number(0, "q")
+        assert not encoding or (encoding.table(1).number(0, "i"), encoding.table(1).number(1, "B")) == (32, 1)
         of_type = flat.table(3)
         assert self.type != INT or of_type.number(0, "i") == 64
         assert self.type != TIMESTAMP or (of_type.number(0, "h"), of_type.text(1)) == (3, "UTC")
@@ -74,7 +76,8 @@ def inflated(buffers):
 
 
 class Batch:
-    def __init__(self, flat, body):
+    def __init__(self, flat, body, words):
+        self.words = words
         self.rows, self.nodes, self.is_compressed = flat.number(0, "q"), iter(flat.vector(1, "qq")), bool(flat.place(3))
         buffers = []
         for at, length in flat.vector(2, "qq"):
@@ -96,7 +99,9 @@ class Batch:
         count, nulls = next(self.nodes)
         valid = self.bits(count) or [True] * count
         assert valid.count(False) == nulls and (field.is_nullable or not nulls)
-        if field.type == BOOL:
+        if field.words is not None:
+            values = [self.words[field.words][i] for i in struct.unpack(f"<{count}i", self.buffer())]
+        elif field.type == BOOL:
             values = self.bits(count) or []
         elif field.type == STRUCT:
             columns = [self.column(child) for child in field.children]
@@ -113,30 +118,52 @@ class Batch:
         return [value if is_valid else None for value, is_valid in zip(values, valid)]
 
 
+class Strings:  # the only column of a dictionary
+    type, is_nullable, words = UTF8, False, None
+
+
 class Table:
     def __init__(self, data):
         assert data[:8] == b"ARROW1\0\0" and data[-6:] == b"ARROW1"
         at, end = 8, len(data) - 10 - struct.unpack_from("<i", data, len(data) - 10)[0]
         footer = Flat(data[end:], struct.unpack_from("<I", data, end)[0])
-        assert not footer.tables(2), "dictionaries"
-        self.batches, self.sizes, self.are_compressed = [], [], []
-        for block in [None, *footer.vector(3, "qi4xq")]:  # the schema comes first
-            mark, length = struct.unpack_from("<II", data, at)
-            message = Flat(data[at + 8:], struct.unpack_from("<I", data, at + 8)[0])
-            body_at, body_len = at + 8 + length, message.number(3, "q")
-            assert mark == 0xFFFFFFFF and message.number(1, "B") == (BATCH if block else SCHEMA)
-            if block:
-                assert block == (at, 8 + length, body_len), "the footer names other batches"
-                batch = Batch(message.table(2), data[body_at:body_at + body_len])
-                columns = [batch.column(field) for field in fields]
-                self.batches.append([dict(zip(self.names, row)) for row in zip(*columns)])
-                assert len(self.batches[-1]) == batch.rows and next(batch.buffers, None) is None
-                self.sizes.append(batch.bytes)
-                self.are_compressed.append(batch.is_compressed)
-            else:
-                fields = [Field(field) for field in message.table(2).tables(1)]
-                self.names = [field.name for field in fields]
-            at = body_at + body_len
-        assert data[at:end] == b"\xff" * 4 + bytes(4), "there are more messages"
+        blocks = {kind: footer.vector(field, "qi4xq") for field, kind in ((2, DICTIONARY), (3, BATCH))}
+        self.data, self.words, self.batches, self.sizes, self.are_compressed = data, {}, [], [], []
+        schema, at = self.message(8, SCHEMA)
+        fields = [Field(field) for field in schema.tables(1)]
+        self.names = [field.name for field in fields]
         assert [Field(field).name for field in footer.table(1).tables(1)] == self.names
+        self.dictionaries = [field.name for field in fields if field.words is not None]
+        for block in sorted(blocks[DICTIONARY] + blocks[BATCH]):
+            assert block[0] == at, "the footer names other messages"
+            at = at + block[1] + block[2]
+        assert data[at:end] == b"\xff" * 4 + bytes(4), "there are more messages"
+        for block in blocks[DICTIONARY]:
+            table, _ = self.message(block[0], DICTIONARY, block)
+            assert table.number(0, "q") not in self.words and not table.number(2, "b"), "a dictionary is there twice"
+            [self.words[table.number(0, "q")]] = self.columns(table.table(1), block, [Strings])
+        assert all(len(set(words)) == len(words) for words in self.words.values()), "a word is there twice"
+        for block in blocks[BATCH]:
+            table, _ = self.message(block[0], BATCH, block)
+            columns = self.columns(table, block, fields)
+            self.batches.append([dict(zip(self.names, row)) for row in zip(*columns)])
+            assert len(self.batches[-1]) == table.number(0, "q")
         self.rows = [row for batch in self.batches for row in batch]
+
+    def message(self, at, kind, block=None):
+        """What the message at this offset is about, and where its body begins."""
+        mark, length, root = struct.unpack_from("<III", self.data, at)
+        message = Flat(self.data[at + 8:], root)
+        assert mark == 0xFFFFFFFF and message.number(1, "B") == kind
+        assert not block or block[1:] == (8 + length, message.number(3, "q"))
+        return message.table(2), at + 8 + length
+
+    def columns(self, flat, block, fields):
+        at = block[0] + block[1]
+        batch = Batch(flat, self.data[at:at + block[2]], self.words)
+        if fields != [Strings]:
+            self.sizes.append(batch.bytes)
+            self.are_compressed.append(batch.is_compressed)
+        columns = [batch.column(field) for field in fields]
+        assert next(batch.buffers, None) is None, "a buffer of no column"
+        return columns

@@ -217,11 +217,28 @@ def test_a_batch_has_rows_of_many_files(t):
         t.equal([len(batch) for batch in tables["samples"].batches], [1 << 16, 1 << 16, 5 * 30001 - (2 << 16)])
         t.equal(tables["samples"].rows, [row for part in parts for row in part["samples"].rows])
         t.equal([len(tables[name].rows) for name in NAMES], [60001, 60001, 5 * 30001, 60001])
+        words = {"functions": ["file"], "locations": ["build_id", "file"], "samples": ["target"], "stacks": []}
         for name in NAMES:
             t.equal(set(tables[name].are_compressed), {how == "zstd"})
+            t.equal(tables[name].dictionaries, words[name] if how == "zstd" else [])
             by_id(tables[name], name[:-1] + "_id") if name != "samples" else None
     size = {how: sum(len(t.load(f"{how}/{name}.arrow")) for name in NAMES) for how in ("zstd", "none")}
     t.check(size["zstd"] * 3 < size["none"], f"bytes {size}")
+
+
+def test_a_dictionary_has_the_words_of_all_files(t):
+    one, two = pair(t)
+    for state in "s", "t":
+        t.succeeds("--state", state, two, "-o", f"{state}0")
+    files = ["s0", one, "t0"]
+    parts = [exported(t, file, folder=f"{file}.out") for file in files]
+    tables = exported(t, *files)
+    targets = [row["target"] for row in tables["samples"].rows]
+    t.equal(targets, [row["target"] for part in parts for row in part["samples"].rows])
+    t.check(len(set(targets)) == 3 and "" in targets, f"targets {set(targets)}")
+    for name in "locations", "functions":
+        rows = {row[f"{name[:-1]}_id"]: row for part in reversed(parts) for row in part[name].rows}
+        t.equal(by_id(tables[name], f"{name[:-1]}_id"), rows)
 
 
 def test_compression(t):
