@@ -44,10 +44,16 @@ static void *check_memory(const cli_ipc *ipc, void *memory)
     return memory;
 }
 
-/* Returns len zeroed bytes at the end of the buffer, valid until it grows again. */
+/* Returns len bytes at the end of the buffer, valid until it grows again. They are not set. */
+static uint8_t *add_room(cli_ipc *ipc, cli_buffer *buffer, size_t len)
+{
+    return check_memory(ipc, cli_buffer_extend(buffer, len));
+}
+
+/* The same, zeroed. */
 static uint8_t *extend_buffer(cli_ipc *ipc, cli_buffer *buffer, size_t len)
 {
-    return memset(check_memory(ipc, cli_buffer_extend(buffer, len)), 0, len);
+    return memset(add_room(ipc, buffer, len), 0, len);
 }
 
 static void store_number(uint8_t *to, uint64_t value, size_t len)
@@ -198,10 +204,26 @@ static void add_bits(cli_ipc *ipc, cli_buffer *to, size_t at, const uint8_t *bit
             (uint8_t)((rows[i] >= 0 && has_bit(bits, rows[i])) << (at + i) % 8);
 }
 
+/* There are no bits before the first null. */
+static void add_validity(cli_ipc *ipc, cli_ipc_column *c, const int64_t *rows, size_t len)
+{
+    size_t nulls = 0;
+    for (size_t i = 0; i < len; i++)
+        nulls += rows[i] < 0;
+    if (nulls && !c->nulls) {
+        memset(extend_buffer(ipc, &c->parts[VALIDITY], (c->len + 7) / 8), 0xff, c->len / 8);
+        if (c->len % 8)
+            c->parts[VALIDITY].bytes[c->len / 8] = (uint8_t)((1U << c->len % 8) - 1);
+    }
+    c->nulls += nulls;
+    if (c->nulls)
+        add_bits(ipc, &c->parts[VALIDITY], c->len, NULL, rows, len);
+}
+
 static void add_numbers(cli_ipc *ipc, cli_buffer *to, const uint64_t *numbers, const int64_t *rows,
                         size_t len)
 {
-    uint8_t *at = extend_buffer(ipc, to, 8 * len);
+    uint8_t *at = add_room(ipc, to, 8 * len);
     for (size_t i = 0; i < len; i++)
         store_number(at + 8 * i, rows[i] < 0 ? 0 : numbers[rows[i]], 8);
 }
@@ -214,7 +236,7 @@ static size_t add_ends(cli_ipc *ipc, cli_buffer *to, const int32_t *ends, size_t
     size_t all = before;
     if (!to->len)
         put_number(ipc, to, 0, 4);
-    uint8_t *at = extend_buffer(ipc, to, 4 * len);
+    uint8_t *at = add_room(ipc, to, 4 * len);
     for (size_t i = 0; i < len; i++) {
         all += rows[i] < 0 ? 0 : (size_t)(ends[rows[i] + 1] - ends[rows[i]]);
         store_number(at + 4 * i, all, 4);
@@ -229,7 +251,7 @@ static void add_strings(cli_ipc *ipc, cli_ipc_column *c, const struct ArrowArray
     const uint8_t *bytes = array->buffers[2];
     cli_buffer *text = &c->parts[TEXT];
     size_t all = add_ends(ipc, &c->parts[VALUES], ends, text->len, rows, len);
-    uint8_t *at = check_memory(ipc, cli_buffer_extend(text, all));
+    uint8_t *at = add_room(ipc, text, all);
     for (size_t i = 0; i < len && all; i++) {
         size_t some = rows[i] < 0 ? 0 : (size_t)(ends[rows[i] + 1] - ends[rows[i]]);
         if (some)
@@ -280,7 +302,7 @@ static void add_lists(cli_ipc *ipc, cli_ipc_column *c, cli_ipc_column **next,
 {
     const int32_t *ends = array->buffers[1];
     size_t all = add_ends(ipc, &c->parts[VALUES], ends, (*next)->len, rows, len), at = 0;
-    int64_t *items = check_memory(ipc, calloc(all + 1, sizeof *items));
+    int64_t *items = check_memory(ipc, malloc((all + 1) * sizeof *items));
     for (size_t i = 0; i < len; i++)
         for (int32_t k = rows[i] < 0 ? 0 : ends[rows[i]]; rows[i] >= 0 && k < ends[rows[i] + 1];
              k++)
@@ -296,13 +318,16 @@ static void add_column(cli_ipc *ipc, cli_ipc_column **next, const struct ArrowSc
     const int32_t *words = schema->dictionary ? array->buffers[1] : NULL;
     const struct ArrowArray *values = words ? array->dictionary : array;
     cli_ipc_column *c = (*next)++;
-    int64_t *at = check_memory(ipc, calloc(len + 1, sizeof *at));
-    for (size_t i = 0; i < len; i++) {
-        bool is_null = rows[i] < 0 || !has_bit(array->buffers[0], rows[i]);
-        at[i] = is_null ? -1 : words ? words[rows[i]] : rows[i];
-        c->nulls += is_null;
+    int64_t *chosen = NULL;
+    if (words || array->buffers[0]) {
+        chosen = check_memory(ipc, malloc((len + 1) * sizeof *chosen));
+        for (size_t i = 0; i < len; i++) {
+            bool is_null = rows[i] < 0 || !has_bit(array->buffers[0], rows[i]);
+            chosen[i] = is_null ? -1 : words ? words[rows[i]] : rows[i];
+        }
     }
-    add_bits(ipc, &c->parts[VALIDITY], c->len, NULL, at, len);
+    const int64_t *at = chosen ? chosen : rows;
+    add_validity(ipc, c, at, len);
     if (c->type == BOOL)
         add_bits(ipc, &c->parts[VALUES], c->len, values->buffers[1], at, len);
     else if (c->type == UTF8)
@@ -316,7 +341,7 @@ static void add_column(cli_ipc *ipc, cli_ipc_column **next, const struct ArrowSc
     for (int64_t i = 0; c->type == STRUCT && i < schema->n_children; i++)
         add_column(ipc, next, schema->children[i], values->children[i], at, len);
     c->len += len;
-    free(at);
+    free(chosen);
 }
 
 /* The bytes of rows in the body, without their bits. */
@@ -413,8 +438,6 @@ void cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
     ipc->out = out;
     ipc->schema = *schema;
     schema->release = NULL;
-    if (ipc->is_compressed)
-        ipc->zstd = check_memory(ipc, ZSTD_createCCtx());
     ipc->columns_len = list_columns(ipc, &ipc->schema, NULL);
     ipc->columns = check_memory(ipc, calloc(ipc->columns_len, sizeof *ipc->columns));
     list_columns(ipc, &ipc->schema, ipc->columns);
@@ -429,7 +452,7 @@ static void compress_buffer(cli_ipc *ipc, const uint8_t *bytes, size_t len)
     enum { LEVEL = 1 }; /* as Arrow's own libraries */
     const size_t most = ZSTD_compressBound(len);
     put_number(ipc, &ipc->body, len, 8);
-    uint8_t *to = check_memory(ipc, cli_buffer_extend(&ipc->body, most));
+    uint8_t *to = add_room(ipc, &ipc->body, most);
     size_t made = ZSTD_compressCCtx(ipc->zstd, to, most, bytes, len, LEVEL);
     if (ZSTD_isError(made))
         check_memory(ipc, NULL);
@@ -441,13 +464,13 @@ static void compress_buffer(cli_ipc *ipc, const uint8_t *bytes, size_t len)
 }
 
 /* Moves a buffer of a column into the body. */
-static void put_buffer(cli_ipc *ipc, cli_buffer *from, bool is_there)
+static void put_buffer(cli_ipc *ipc, cli_buffer *from)
 {
-    const size_t len = is_there ? from->len : 0, at = ipc->body.len;
+    const size_t len = from->len, at = ipc->body.len;
     if (len && ipc->zstd)
         compress_buffer(ipc, from->bytes, len);
     else if (len)
-        memcpy(extend_buffer(ipc, &ipc->body, len), from->bytes, len);
+        memcpy(add_room(ipc, &ipc->body, len), from->bytes, len);
     put_number(ipc, &ipc->buffers, at, 8);
     put_number(ipc, &ipc->buffers, ipc->body.len - at, 8);
     extend_buffer(ipc, &ipc->body, -ipc->body.len % 8);
@@ -461,11 +484,11 @@ static void put_columns(cli_ipc *ipc, cli_ipc_column *columns, size_t len)
         cli_ipc_column *c = &columns[i];
         put_number(ipc, &ipc->nodes, c->len, 8);
         put_number(ipc, &ipc->nodes, c->nulls, 8);
-        put_buffer(ipc, &c->parts[VALIDITY], c->nulls != 0);
+        put_buffer(ipc, &c->parts[VALIDITY]);
         if (c->type != STRUCT)
-            put_buffer(ipc, &c->parts[VALUES], true);
+            put_buffer(ipc, &c->parts[VALUES]);
         if (c->type == UTF8)
-            put_buffer(ipc, &c->parts[TEXT], true);
+            put_buffer(ipc, &c->parts[TEXT]);
         c->len = c->nulls = 0;
     }
 }
@@ -505,7 +528,7 @@ static void write_batch(cli_ipc *ipc)
     put_columns(ipc, ipc->columns + 1, ipc->columns_len - 1);
     put_batch(ipc, begin_head(ipc, BATCH, ipc->body.len), 2, rows);
     write_block(ipc, &ipc->blocks);
-    ipc->columns->len = ipc->columns->parts[VALIDITY].len = ipc->bytes = 0;
+    ipc->columns->len = ipc->bytes = 0;
 }
 
 static void write_dictionary(cli_ipc *ipc, cli_ipc_words *words)

@@ -45,9 +45,9 @@ typedef struct cli_ipc_words {
     cli_ipc_column strings;
 } cli_ipc_words;
 
-/* Zero it and set is_compressed to begin. */
+/* Zero it to begin, and set zstd, of which several files may have the same. */
 typedef struct cli_ipc {
-    bool is_compressed;
+    struct ZSTD_CCtx_s *zstd;  /* what compresses the file; NULL: it is not compressed */
     cli_output *out;           /* a regular file */
     struct ArrowSchema schema; /* of the file */
     uint64_t at;               /* bytes written */
@@ -58,7 +58,6 @@ typedef struct cli_ipc {
     cli_buffer nodes, buffers; /* the records of what is in the body */
     cli_buffer blocks;         /* the records of the batches in the file, and of its dictionaries */
     cli_buffer dictionaries;
-    struct ZSTD_CCtx_s *zstd; /* NULL: not compressed */
 } cli_ipc;
 
 /* What fails is printed, and ends the process (cli_must). */

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 enum { STACKS, LOCATIONS, FUNCTIONS, SAMPLES, TABLES };
 static const char *const names[TABLES] = {"stacks", "locations", "functions", "samples"};
@@ -238,9 +239,12 @@ static void prepare_tables(void)
     if (!r.is_made && errno != EEXIST)
         cli_must(cli_system_error(r.dir, "make the directory", errno));
     atexit(end_run);
+    ZSTD_CCtx *zstd = r.compression == CLI_BODY_ZSTD ? ZSTD_createCCtx() : NULL;
+    if (r.compression == CLI_BODY_ZSTD && !zstd)
+        cli_must(cli_system_error(r.dir, "write", ENOMEM));
     for (size_t i = 0; i < TABLES; i++) {
         r.tables[i].out = (cli_output){.fd = -1, .is_table = true};
-        r.tables[i].ipc.is_compressed = r.compression == CLI_BODY_ZSTD;
+        r.tables[i].ipc.zstd = zstd;
         cli_must(
             cli_output_prepare(&r.tables[i].out, cli_keep_print("%s/%s.arrow", r.dir, names[i])));
     }
