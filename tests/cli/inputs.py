@@ -201,6 +201,7 @@ def peak_of(t, *args):
     """The most memory that a run took, in MiB, where malloc does not fill what it gives out."""
     env = {name: value for name, value in os.environ.items() if name != "MALLOC_PERTURB_"}
     env["MSAN_OPTIONS"] = "poison_in_malloc=0:poison_in_free=0"
+    env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
     # A process begins with the peak of the one that starts it, so a small one does.
     script = """if True:
         import os, sys
