@@ -60,7 +60,7 @@ _Noreturn void cli_bad_value(const char *option, const char *value, const char *
  * cli_report_form. */
 enum {
     CLI_COMPRESSION,
-    CLI_BODY_COMPRESSION,
+    CLI_BODY,
     CLI_FORMAT,
     CLI_ON_RESET,
     CLI_FIRST,
@@ -69,9 +69,6 @@ enum {
     CLI_RECEIVER,
     CLI_STATUS,
 };
-
-/* Of the buffers in an Arrow file. */
-typedef enum cli_body_compression { CLI_BODY_ZSTD, CLI_BODY_PLAIN } cli_body_compression;
 
 typedef enum cli_report_form { CLI_REPORT_NONE, CLI_REPORT_TEXT, CLI_REPORT_JSON } cli_report_form;
 

@@ -183,11 +183,8 @@ static void put_schema(cli_ipc *ipc, size_t table, size_t field)
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-enum {
-    VALIDITY,
-    VALUES,
-    TEXT
-}; /* the buffers of a column; VALUES: or where strings and lists end */
+/* The buffers of a column. VALUES is where strings and lists end. */
+enum { VALIDITY, VALUES, TEXT };
 
 static bool has_bit(const uint8_t *bits, int64_t at)
 {
@@ -273,6 +270,7 @@ static size_t index_of_word(cli_ipc *ipc, cli_ipc_words *words, const struct Arr
             cli_must(cli_system_error(ipc->out->name, "write", EOVERFLOW));
         add_strings(ipc, &words->strings, array, &row, 1);
         words->strings.len++;
+        ipc->held += len + 4 * sizeof *words->numbers.slots;
     }
     return index;
 }
@@ -345,39 +343,30 @@ static void add_column(cli_ipc *ipc, cli_ipc_column **next, const struct ArrowSc
 }
 
 /* The bytes of rows in the body, without their bits. */
-static uint64_t bytes_of(const struct ArrowSchema *schema, const struct ArrowArray *array,
-                         int64_t row, int64_t end)
+static uint64_t bytes_of(const cli_ipc *ipc, const struct ArrowSchema *schema,
+                         const struct ArrowArray *array, int64_t row, int64_t end)
 {
     uint64_t bytes = 0;
     const int32_t *ends = array->buffers[1];
     const unsigned type = type_of(schema);
     if (schema->dictionary)
         for (; row < end; row++)
-            bytes +=
-                !has_bit(array->buffers[0], row)
-                    ? 4
-                    : bytes_of(schema->dictionary, array->dictionary, ends[row], ends[row] + 1);
+            bytes += !has_bit(array->buffers[0], row)
+                         ? 4
+                         : bytes_of(ipc, schema->dictionary, array->dictionary, ends[row],
+                                    ends[row] + 1);
     else if (type == STRUCT)
         for (int64_t i = 0; i < schema->n_children; i++)
-            bytes += bytes_of(schema->children[i], array->children[i], row, end);
+            bytes += has_words(ipc, schema, (size_t)i)
+                         ? 4 * (uint64_t)(end - row)
+                         : bytes_of(ipc, schema->children[i], array->children[i], row, end);
     else if (type == UTF8)
         bytes = 4 * (uint64_t)(end - row) + (uint64_t)(ends[end] - ends[row]);
     else if (type == LIST)
         bytes = 4 * (uint64_t)(end - row) +
-                bytes_of(schema->children[0], array->children[0], ends[row], ends[end]);
+                bytes_of(ipc, schema->children[0], array->children[0], ends[row], ends[end]);
     else if (type != BOOL)
         bytes = 8 * (uint64_t)(end - row);
-    return bytes;
-}
-
-static uint64_t bytes_of_rows(const cli_ipc *ipc, const struct ArrowArray *array, int64_t row,
-                              int64_t end)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < (size_t)ipc->schema.n_children; i++)
-        bytes += has_words(ipc, &ipc->schema, i)
-                     ? 4 * (uint64_t)(end - row)
-                     : bytes_of(ipc->schema.children[i], array->children[i], row, end);
     return bytes;
 }
 
@@ -548,10 +537,10 @@ static void add_run(cli_ipc *ipc, const struct ArrowArray *array, const int64_t 
     while (len) {
         const size_t room = CLI_IPC_BATCH_ROWS - ipc->columns->len;
         size_t some = len < room ? len : room;
-        uint64_t bytes = bytes_of_rows(ipc, array, *rows, *rows + (int64_t)some);
+        uint64_t bytes = bytes_of(ipc, &ipc->schema, array, *rows, *rows + (int64_t)some);
         while (some > 1 && bytes > CLI_IPC_BATCH_BYTES) {
             some /= 2;
-            bytes = bytes_of_rows(ipc, array, *rows, *rows + (int64_t)some);
+            bytes = bytes_of(ipc, &ipc->schema, array, *rows, *rows + (int64_t)some);
         }
         if (bytes > INT32_MAX - CLI_IPC_BATCH_BYTES)
             cli_must(cli_system_error(ipc->out->name, "write", EOVERFLOW));
@@ -571,18 +560,6 @@ void cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *ro
         }
         add_run(ipc, array, rows + first, end - first);
     }
-}
-
-uint64_t cli_ipc_held(const cli_ipc *ipc)
-{
-    uint64_t held = 0;
-    for (size_t i = 0; i < ipc->columns_len; i++) {
-        const cli_ipc_words *words = ipc->columns[i].words;
-        if (words)
-            held += words->numbers.cap * sizeof *words->numbers.slots +
-                    words->strings.parts[VALUES].cap + words->strings.parts[TEXT].cap;
-    }
-    return held;
 }
 
 void cli_ipc_end(cli_ipc *ipc)

@@ -51,6 +51,7 @@ typedef struct cli_ipc {
     cli_output *out;           /* a regular file */
     struct ArrowSchema schema; /* of the file */
     uint64_t at;               /* bytes written */
+    uint64_t held;             /* the bytes that the dictionaries take, at most */
     cli_ipc_column *columns;   /* the first is the struct of all */
     size_t columns_len;
     uint64_t bytes;            /* of the rows in them */
@@ -67,9 +68,6 @@ void cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema);
 
 /* Adds the rows of a struct array that have these indices. Its schema is that of the file. */
 void cli_ipc_add(cli_ipc *ipc, const struct ArrowArray *array, const int64_t *rows, size_t len);
-
-/* The bytes that the dictionaries of the file take. */
-uint64_t cli_ipc_held(const cli_ipc *ipc);
 
 /* Writes the last batch and the end of the file. */
 void cli_ipc_end(cli_ipc *ipc);

@@ -41,7 +41,7 @@ typedef struct run {
     pprofdelta_options library;
     pprofdelta_attribute target;
     bool is_made; /* this run made dir, and is not complete */
-    cli_body_compression compression;
+    int is_plain; /* --compress: 0 is zstd */
     cli_report_form report;
     cli_arguments files;
     const char *name;         /* of the file that is read */
@@ -58,8 +58,8 @@ static const cli_option options[] = {
      "  -o, --output DIR       write the tables to DIR, which is created\n"},
     {"--target", 0, CLI_VALUE, cli_take_text, offsetof(run, target.value), 0, 0,
      "      --target=NAME      the target of all samples, in place of the state's id\n"},
-    {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(run, compression), CLI_BODY_COMPRESSION,
-     0, "      --compress=HOW     zstd (the default), or none: plain buffers and strings\n"},
+    {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(run, is_plain), CLI_BODY, 0,
+     "      --compress=HOW     zstd (the default), or none: plain buffers and strings\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
     {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(run, report), CLI_REPORT, 0,
@@ -136,8 +136,7 @@ static uint64_t memory_left(void)
 {
     uint64_t left = r.library.max_memory;
     for (size_t i = 0; i < TABLES; i++) {
-        uint64_t held =
-            r.tables[i].ids.cap * sizeof *r.tables[i].ids.slots + cli_ipc_held(&r.tables[i].ipc);
+        uint64_t held = r.tables[i].ids.cap * sizeof *r.tables[i].ids.slots + r.tables[i].ipc.held;
         left = held < left ? left - held : 1;
     }
     return left;
@@ -239,8 +238,8 @@ static void prepare_tables(void)
     if (!r.is_made && errno != EEXIST)
         cli_must(cli_system_error(r.dir, "make the directory", errno));
     atexit(end_run);
-    ZSTD_CCtx *zstd = r.compression == CLI_BODY_ZSTD ? ZSTD_createCCtx() : NULL;
-    if (r.compression == CLI_BODY_ZSTD && !zstd)
+    ZSTD_CCtx *zstd = r.is_plain ? NULL : ZSTD_createCCtx();
+    if (!r.is_plain && !zstd)
         cli_must(cli_system_error(r.dir, "write", ENOMEM));
     for (size_t i = 0; i < TABLES; i++) {
         r.tables[i].out = (cli_output){.fd = -1, .is_table = true};
