@@ -206,6 +206,7 @@ void cli_take_choice(const cli_option *option, const char *value, void *chosen)
 {
     static const char *const choices[][6] = {
         [CLI_COMPRESSION] = {"gzip", "zstd", "none"},
+        [CLI_BODY] = {"zstd", "none"}, /* of the buffers of an Arrow file */
         [CLI_FORMAT] = {PPROFDELTA_FORMAT_NAMES},
         [CLI_ON_RESET] = {"auto", "restart", "clamp", "negative", "fail"},
         [CLI_FIRST] = {"full", "zero"},

@@ -60,6 +60,7 @@ _Noreturn void cli_bad_value(const char *option, const char *value, const char *
  * cli_report_form. */
 enum {
     CLI_COMPRESSION,
+    CLI_BODY,
     CLI_FORMAT,
     CLI_ON_RESET,
     CLI_FIRST,

@@ -1,11 +1,11 @@
 /* pprofdelta export FILE... -o DIR: profiles as tables, in Arrow's IPC file format.
  *
- *     FILE -> library -> columns -> a batch of each -> DIR/samples.arrow
+ *     FILE -> library -> columns -> rows of batches -> DIR/samples.arrow
  *                                                      DIR/stacks.arrow, locations.arrow, functions.arrow
  *
  * Several FILEs are read twice: first for their stamps, since a window counts once, and its highest
- * attempt may be in any FILE. One FILE is in memory at a time, with the ids of the rows so far: a stack, a
- * location and a function are written when the first FILE has them.
+ * attempt may be in any FILE. One FILE is in memory at a time, with a batch of each table and the ids of the
+ * rows so far: a stack, a location and a function are written when the first FILE has them.
  *
  * All tables are written whole before the first of them replaces an old one. The samples are last, so that
  * what they refer to is there. */
@@ -24,6 +24,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd.h>
 
 enum { STACKS, LOCATIONS, FUNCTIONS, SAMPLES, TABLES };
 static const char *const names[TABLES] = {"stacks", "locations", "functions", "samples"};
@@ -40,6 +41,7 @@ typedef struct run {
     pprofdelta_options library;
     pprofdelta_attribute target;
     bool is_made; /* this run made dir, and is not complete */
+    int is_plain; /* --compress: 0 is zstd */
     cli_report_form report;
     cli_arguments files;
     const char *name;         /* of the file that is read */
@@ -56,6 +58,8 @@ static const cli_option options[] = {
      "  -o, --output DIR       write the tables to DIR, which is created\n"},
     {"--target", 0, CLI_VALUE, cli_take_text, offsetof(run, target.value), 0, 0,
      "      --target=NAME      the target of all samples, in place of the state's id\n"},
+    {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(run, is_plain), CLI_BODY, 0,
+     "      --compress=HOW     zstd (the default), or none: plain buffers and strings\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
     {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(run, report), CLI_REPORT, 0,
@@ -95,8 +99,8 @@ static bool is_new(table *t, uint64_t id)
     return cli_numbers_of(&t->ids, (cli_key){id, 0}, next) == next;
 }
 
-/* Writes the rows with new ids; all samples. */
-static void write_rows(table *t, pprofdelta_table *from)
+/* Adds the rows with new ids; all samples. */
+static void add_rows(table *t, pprofdelta_table *from)
 {
     const struct ArrowArray *array = &from->array;
     const uint64_t *ids = array->children[0]->buffers[1];
@@ -121,18 +125,18 @@ static int take_tables(void *cookie, pprofdelta_tables *tables)
                                             &tables->samples};
     (void)cookie;
     for (size_t i = 0; i < TABLES; i++)
-        write_rows(&r.tables[i], from[i]);
+        add_rows(&r.tables[i], from[i]);
     return 0;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* What the ids so far leave of --max-memory. */
+/* What the ids and the dictionaries so far leave of --max-memory. */
 static uint64_t memory_left(void)
 {
     uint64_t left = r.library.max_memory;
     for (size_t i = 0; i < TABLES; i++) {
-        uint64_t held = r.tables[i].ids.cap * sizeof *r.tables[i].ids.slots;
+        uint64_t held = r.tables[i].ids.cap * sizeof *r.tables[i].ids.slots + r.tables[i].ipc.held;
         left = held < left ? left - held : 1;
     }
     return left;
@@ -166,32 +170,46 @@ static void read_file(size_t i, bool is_exported)
         exit(CLI_FAILED);
 }
 
-/* Does the window of file i count as file k? Of equal attempts the one that ends later counts, or the
- * first. */
-static bool is_replaced(const pprofdelta_stamp *stamps, size_t i, size_t k)
+/* Of equal attempts at a window the one that ends later counts, or the first. */
+static bool is_replaced(const pprofdelta_stamp *a, const pprofdelta_stamp *by)
 {
-    const pprofdelta_stamp *a = &stamps[i], *b = &stamps[k];
-    return a->sequence && a->id == b->id && a->sequence == b->sequence &&
-           (a->attempt != b->attempt     ? a->attempt < b->attempt
-            : a->to_nanos != b->to_nanos ? a->to_nanos < b->to_nanos
-                                         : k < i);
+    return a->attempt != by->attempt ? a->attempt < by->attempt : a->to_nanos < by->to_nanos;
+}
+
+/* Returns the file that counts for the window of each file. */
+static const size_t *choose_attempts(size_t len)
+{
+    cli_numbers windows = {.len = 0};
+    size_t *of = cli_keep(len, sizeof *of), *best = cli_keep(len, sizeof *best);
+    for (size_t i = 0; i < len; i++) {
+        const pprofdelta_stamp *stamp = &r.stamps[i];
+        /* What no series numbers is a window by itself. */
+        const uint64_t window[] = {stamp->id, stamp->sequence, stamp->sequence ? 0 : i};
+        const size_t next = windows.len;
+        of[i] = cli_numbers_of(&windows, cli_key_of(window, sizeof window), next);
+        if (of[i] == next || is_replaced(&r.stamps[best[of[i]]], stamp))
+            best[of[i]] = i;
+    }
+    for (size_t i = 0; i < len; i++)
+        of[i] = best[of[i]];
+    return of;
 }
 
 static void read_all(void)
 {
     const char **names_of = r.files.operands;
-    size_t len = r.files.operands_len, k;
+    const size_t len = r.files.operands_len;
     for (size_t i = 0; i < len && len > 1; i++) {
         read_file(i, false);
         if (r.target.value && r.stamps[i].id != r.stamps->id)
             cli_must(cli_error("%s: is of another state than %s; --target names one", names_of[i],
                                *names_of));
     }
+    const size_t *counting = choose_attempts(len);
     for (size_t i = 0; i < len; i++) {
-        for (k = 0; k < len && !is_replaced(r.stamps, i, k); k++) {
-        }
-        r.replaced += k < len;
-        if (k == len)
+        const size_t k = counting[i];
+        r.replaced += k != i;
+        if (k == i)
             read_file(i, true);
         else
             cli_note("%s: does not count: %s is the same window, sent again", names_of[i],
@@ -220,8 +238,12 @@ static void prepare_tables(void)
     if (!r.is_made && errno != EEXIST)
         cli_must(cli_system_error(r.dir, "make the directory", errno));
     atexit(end_run);
+    ZSTD_CCtx *zstd = r.is_plain ? NULL : ZSTD_createCCtx();
+    if (!r.is_plain && !zstd)
+        cli_must(cli_system_error(r.dir, "write", ENOMEM));
     for (size_t i = 0; i < TABLES; i++) {
         r.tables[i].out = (cli_output){.fd = -1, .is_table = true};
+        r.tables[i].ipc.zstd = zstd;
         cli_must(
             cli_output_prepare(&r.tables[i].out, cli_keep_print("%s/%s.arrow", r.dir, names[i])));
     }

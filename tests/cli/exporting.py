@@ -2,11 +2,13 @@
 
 import json
 import os
+import random
 import re
 import resource
 import shutil
 
 from arrow import Table
+from inputs import peak_of
 from pb import Stack, gz, profile
 from samples import CUR, PREV, T0, T1, cur, pair, valid
 
@@ -14,7 +16,8 @@ NAMES = ["functions", "locations", "samples", "stacks"]
 
 
 def exported(t, *args, folder="out", **kwargs):
-    t.succeeds("export", *args, "-o", folder, **kwargs)
+    plain = [] if shutil.which("zstd") else ["--compress=none"]
+    t.succeeds("export", *plain, *args, "-o", folder, **kwargs)
     t.equal(sorted(os.listdir(t.path(folder))), [f"{name}.arrow" for name in NAMES])
     return {name: Table(t.load(f"{folder}/{name}.arrow")) for name in NAMES}
 
@@ -44,11 +47,11 @@ def labels_of(labels):
 
 
 def same(t, file, rows, stacks):
-    """The rows of samples of one file, and what show says of it."""
+    """Takes the rows of samples of one file, which are what show says of it."""
     shown = json.loads(t.succeeds("show", file, "--json").text)
     types = [kind["type"] for kind in shown["types"]]
-    t.equal(len(rows), len(shown["samples"]))
-    for row, sample in zip(rows, shown["samples"]):
+    for sample in shown["samples"]:
+        row = next(rows)
         t.equal([row[name] for name in types], sample["values"])
         t.equal(labels_of(row["labels"]), labels_of(sample["labels"]))
         t.equal(stacks[row["stack_id"]], [(f["function"], f.get("file"), f.get("line"), f.get("mapping", ""))
@@ -77,10 +80,11 @@ def test_the_values_are_those_of_show(t):
             t.succeeds("--state", f"{name}.s", f"{name}{n}", "-o", f"{name}.d{n}")
         files = [f"{name}1", f"{name}.d1", f"{name}.d2"]
         tables = exported(t, *files, folder=name)
-        t.equal(len(tables["samples"].batches), 3)
-        for file, rows in zip(files, tables["samples"].batches):
+        rows = iter(tables["samples"].rows)
+        for file in files:
             same(t, file, rows, frames(tables))
-    t.equal([row["sequence"] for row in (batch[0] for batch in tables["samples"].batches)], [None, 1, 2])
+        t.equal((next(rows, None), len(tables["samples"].batches)), (None, 1))
+    t.equal(list(dict.fromkeys(row["sequence"] for row in tables["samples"].rows)), [None, 1, 2])
 
 
 def test_a_row_that_was_written_is_not_written_again(t):
@@ -109,11 +113,12 @@ def test_a_window_counts_once(t):
 def test_the_report_counts(t):
     first, second, early, late = windows(t)
     files = [late, early, second, first]
-    report = json.loads(t.succeeds("export", *files, "-q", "--report=json", "-o", "out", manners=False).err)
+    report = json.loads(t.succeeds("export", *files, "-q", "--report=json", "--compress=none", "-o", "out",
+                                   manners=False).err)
     written = {name: t.load(f"out/{name}.arrow") for name in NAMES}
     tables = {name: {"rows": len(Table(file).rows), "bytes": len(file)} for name, file in written.items()}
     t.equal(report, {"files": 4, "replaced": 1, **tables})
-    t.contains(t.succeeds("export", *files, "-q", "--report", "-o", "out", manners=False).err,
+    t.contains(t.succeeds("export", *files, "-q", "--report", "--compress=none", "-o", "out", manners=False).err,
                "files      4, of which 1 do not count",
                f"samples    {report['samples']['rows']} rows, {report['samples']['bytes']} bytes")
 
@@ -187,6 +192,8 @@ def test_the_examples_of_the_manual(t):
         os.rename(t.path(name), t.path(f"deltas/{name}.pb.gz"))
     ran = t.shell(f'set -e\n{export}\npython3 -c "import pyarrow" || exit 0\n{parquet}')
     t.equal((ran.returncode, ran.stdout), (0, ""), ran.stderr)
+    if os.path.exists(t.path("rows")):
+        t.equal([os.listdir(t.path(f"rows/{name}")) for name in NAMES], [["2026-11-24-0.parquet"]] * 4)
     t.equal([f"{name}.arrow" in os.listdir(t.path("tables")) for name in NAMES], [True] * 4)
 
 
@@ -196,10 +203,85 @@ def test_a_window_that_begins_in_1970(t):
     t.equal((row["from"], row["time"]), (0, 30))
 
 
+def test_a_batch_has_rows_of_many_files(t):
+    """A batch ends with 64 Ki rows, which may be in the middle of a file. The rows are those of each file by itself."""
+    if not shutil.which("zstd"):
+        t.skip("there is no zstd")
+    for n in range(5):
+        stacks = [((f"f{n % 2}.{i}", "main"), [n, i, 1, 1]) for i in range(30000)]
+        t.write(f"p{n}", gz(profile([*stacks, (("main",), [n, n, n, n])], time=T0 + n)))
+    files = [f"p{n}" for n in range(5)]
+    parts = [exported(t, file, folder=f"{file}.out") for file in files]
+    for how in "zstd", "none":
+        tables = exported(t, *files, f"--compress={how}", folder=how)
+        t.equal([len(batch) for batch in tables["samples"].batches], [1 << 16, 1 << 16, 5 * 30001 - (2 << 16)])
+        t.equal(tables["samples"].rows, [row for part in parts for row in part["samples"].rows])
+        t.equal([len(tables[name].rows) for name in NAMES], [60001, 60001, 5 * 30001, 60001])
+        words = {"functions": ["file"], "locations": ["build_id", "file"], "samples": ["target"], "stacks": []}
+        for name in NAMES:
+            t.equal(set(tables[name].are_compressed), {how == "zstd"})
+            t.equal(tables[name].dictionaries, words[name] if how == "zstd" else [])
+            by_id(tables[name], name[:-1] + "_id") if name != "samples" else None
+    size = {how: sum(len(t.load(f"{how}/{name}.arrow")) for name in NAMES) for how in ("zstd", "none")}
+    t.check(size["zstd"] * 3 < size["none"], f"bytes {size}")
+
+
+def test_a_dictionary_has_the_words_of_all_files(t):
+    one, two = pair(t)
+    for state in "s", "t":
+        t.succeeds("--state", state, two, "-o", f"{state}0")
+    files = ["s0", one, "t0"]
+    parts = [exported(t, file, folder=f"{file}.out") for file in files]
+    tables = exported(t, *files)
+    targets = [row["target"] for row in tables["samples"].rows]
+    t.equal(targets, [row["target"] for part in parts for row in part["samples"].rows])
+    t.check(len(set(targets)) == 3 and "" in targets, f"targets {set(targets)}")
+    for name in "locations", "functions":
+        rows = {row[f"{name[:-1]}_id"]: row for part in reversed(parts) for row in part[name].rows}
+        t.equal(by_id(tables[name], f"{name[:-1]}_id"), rows)
+
+
+def test_compression(t):
+    if not shutil.which("zstd"):
+        t.skip("there is no zstd")
+    t.write("p", gz(profile([(("main",), [1, 1, 1, 1])])))
+    plain, small = exported(t, "p", "--compress=none"), exported(t, "p")  # too short to become shorter
+    t.equal([plain[name].rows for name in NAMES], [small[name].rows for name in NAMES])
+    t.equal([plain[name].are_compressed + small[name].are_compressed for name in NAMES], [[False, True]] * 4)
+    t.contains(t.fails(2, "export", "p", "--compress=gzip", "-o", "out").err, "--compress=gzip: must be zstd or none")
+
+
+def test_memory_is_that_of_one_batch(t):
+    """Four times the files have the same peak, since the batches of the first are written."""
+    labels = [{"key": f"{n:03}" * 200} for n in range(400)]
+    for n in range(16):
+        t.write(f"p{n}", gz(profile([(Stack("main", labels=label), [n, 1, 1, 1]) for label in labels * 24], time=T0 + n)))
+    peaks = [peak_of(t, "export", "-q", *(t.path(f"p{n}") for n in range(files)), "-o", t.path("out"),
+                     "--compress=none") for files in (4, 16)]
+    table = Table(t.load("out/samples.arrow"))
+    t.equal(len(table.rows), 16 * 400 * 24)
+    t.check(4 < len(table.sizes) < 16 and all(8 << 20 <= size <= 17 << 20 for size in table.sizes[:-1]), f"{table.sizes}")
+    t.check(peaks[1] < peaks[0] * 1.25, f"{peaks} MiB")
+
+
+def test_a_failure_in_a_later_batch_leaves_the_folder_as_it_was(t):
+    values = random.Random(1)
+    t.write("p", gz(profile([((f"f{i}",), [values.getrandbits(40)] * 4) for i in range(50000)])))
+    exported(t, "p")
+    before = {name: t.load(f"out/{name}.arrow") for name in NAMES}
+    first = Table(t.load("out/samples.arrow"))
+    t.equal(len(first.batches), 1)
+    files = ["p", "p", "p"]
+    t.contains(t.fails(1, "export", *files, "-o", "out", preexec_fn=lambda: resource.setrlimit(
+        resource.RLIMIT_FSIZE, (len(before["samples"]) * 2,) * 2)).err, "samples.arrow: cannot write: File too large")
+    t.equal({name: t.load(f"out/{name}.arrow") for name in NAMES}, before)
+    t.equal(t.litter(), [])
+
+
 def test_a_batch_that_is_too_large_becomes_several(t):
-    """A label of 8 MiB that 20 samples have is in the profile once."""
+    """A label of 8 MiB that 20 samples have is in the profile once, and each sample is a batch by itself."""
     long = "x" * (8 << 20)
     t.write("p", gz(profile([(Stack(f"f{i}", labels={"key": long}), [1, 1, 1, 1]) for i in range(20)])))
     table = exported(t, "p")["samples"]
-    t.check(len(table.batches) > 2, f"{len(table.batches)} batches")
+    t.equal([len(batch) for batch in table.batches], [1] * 20)
     t.equal([row["labels"][0]["str"] == long for row in table.rows], [True] * 20)
