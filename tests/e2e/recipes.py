@@ -179,6 +179,8 @@ def survives(recipe, fail, hangs=True):
             recipe.run()
         else:
             recipe.run(UPLOADER_FAILED, "covers this window too", LIMIT="0.4" if how == "is silent" else "300")
+    while world.asked.acquire(blocking=False):
+        pass
     fail("takes it and is silent")
     world.program.work()
     recipe.kill(lambda: world.asked.acquire(timeout=harness.TIMEOUT))
@@ -363,7 +365,7 @@ def in_folder(t):
     recipe = Recipe(t, world, "files/folder.sh", FOLDER=t.path("deltas"))
     words = {"mode": t.path("mode"), "taken": t.path("taken"), "mv": "/bin/mv"}
     os.chmod(t.write("bin/mv", MV.format_map({k: shlex.quote(v) for k, v in words.items()}).encode()), 0o755)
-    world.asked.acquire = lambda timeout: harness.until(lambda: os.path.exists(t.path("taken")), timeout)
+    world.asked.acquire = lambda blocking=True, timeout=None: blocking and harness.until(lambda: os.path.exists(t.path("taken")), timeout)
     try:
         survives(recipe, lambda how: t.write("mode", how.encode()), hangs=False)
     finally:
