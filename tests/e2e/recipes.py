@@ -382,3 +382,31 @@ def test_files_in_a_folder(t):
         t.equal(os.path.basename(path), f"shop.{said['id']}.{int(said['seq']):08}.{said['attempt']}.pb.gz")
     t.succeeds("sum", "-q", *files, "-o", "sum")
     t.equal(spaces(t, "sum"), world.program.space())
+
+
+# ---- databases ------------------------------------------------------------------------------------------------
+
+REQUIREMENTS = [os.path.join(real.root, "bindings", "python", "requirements", name) for name in ("test.txt", "spark.txt")]
+CLICKHOUSE = """#!{python}
+import sys
+import chdb
+assert sys.argv[1:3] == ["local", "--queries-file"], sys.argv
+with open(sys.argv[3], encoding="utf-8") as file:
+    print(chdb.query(file.read().replace("FORMAT CSV", ""), "CSV"), end="")
+"""
+
+
+def test_databases(t):
+    """Of the files that failures and attempts have left, each window counts once."""
+    try:
+        python = real.python_with(*REQUIREMENTS)
+    except real.Missing as why:
+        t.skip(str(why))
+    world = in_folder(t)
+    os.chmod(t.write("bin/clickhouse", CLICKHOUSE.format(python=python).encode()), 0o755)
+    want = {stack.rsplit(";", 1)[1]: value for stack, value in world.program.space().items()}
+    for command in ([os.path.join(EXAMPLES, "clickhouse", "load.sh")], [python, os.path.join(EXAMPLES, "duckdb", "top.py")]):
+        ran = subprocess.run(command, cwd=t.dir, capture_output=True, text=True, check=False, timeout=harness.TIMEOUT,
+                             env={**os.environ, "PATH": f"{t.path('bin')}:{os.environ['PATH']}"})
+        t.equal(ran.returncode, 0, ran.stderr)
+        t.equal({name: int(value) for name, value in csv.reader(io.StringIO(ran.stdout))}, want, command[-1])
