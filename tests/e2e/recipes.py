@@ -511,7 +511,7 @@ class Collector:
         config = self.put(config, r"  resource: .*\n", "")
         config = self.put(config, r"\[resource, ", "[", 2)
         config = self.put(config, "/var/lib/otelcol", t.path("storage"))
-        config = self.put(config, "http://localhost:4040", world.url)
+        config = self.put(config, "https://profiles.example.com", world.url)
         config = self.put(config, "service:\n", "service:\n  telemetry: {metrics: {level: none}, logs: {disable_stacktrace: true}}\n")
         t.write("collector.yaml", config.encode())
         os.mkdir(t.path("storage"))
@@ -557,20 +557,22 @@ def test_collector_scrapes(t):
     try:
         collector.begin()
         for number in range(8):
-            world.program.work()
             if number in (2, 5):
                 collector.kill()
                 collector.begin()
             if number == 6:
                 world.program.restart()
-                world.program.work()
+            world.program.work()
             world.receiver = "fails" if number in (3, 4) else "answers"
             t.equal(collector.scrape("heap", world.program.profile()), world.receiver == "answers", f"window {number}")
         heaps = list(world.got)
         for got in heaps:
             t.equal((got.path, got.headers["Content-Type"], got.headers["Content-Encoding"]),
                     ("/v1development/profiles", OTLP["Content-Type"], "gzip"))
-        arrived(t, world, [got.body for got in heaps], "otel", again=False)
+        # pdata writes the keys of the resource as references, of which profcheck, Parca and Pyroscope know nothing.
+        arrived(t, world, [got.body for got in heaps], "pyroscope", again=False)
+        t.contains(t.run("check", "--for=pyroscope", "window.0").err, "the key of attribute 0 of the resource is a reference")
+        t.contains(t.fails(1, "check", "--for=parca", "window.0").err, "attribute 0 of the resource has no key")
         for number in (1, 2):
             t.equal(collector.scrape("mutex", pb.load(os.path.join(real.root, "testdata", "valid", f"mutex.{number}.pb.gz"))), True)
         t.equal(len(world.got), len(heaps) + 2, "another profile has windows of its own")
