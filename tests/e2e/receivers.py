@@ -43,40 +43,21 @@ def prepare(folder):
 
 # ---- the requests ----------------------------------------------------------------------------------------
 
-def spans(data):
-    """(field, begin, begin of its content, end) of each field of a message."""
-    at, found = 0, []
-    while at < len(data):
-        tag, body = pb.read_varint(data, at)
-        if tag & 7 == 0:
-            _, end = pb.read_varint(data, body)
-        elif tag & 7 == 2:
-            length, body = pb.read_varint(data, body)
-            end = body + length
-        else:
-            end = body + (8 if tag & 7 == 1 else 4)
-        found.append((tag >> 3, at, body, end))
-        at = end
-    return found
-
-
 # The messages whose fields are left out or doubled, one at a time, by their fields from the request on.
 PLACES = [(), (1,), (1, 1), (1, 1, 1), (1, 2), (1, 2, 1), (1, 2, 2), (1, 2, 2, 1), (1, 2, 2, 2), (2,), (2, 1), (2, 2), (2, 3), (2, 6)]
 
 
-def mutants(data, place=None):
-    """The request with each kind of field of each of these messages left out, or there twice: in the last that has one."""
-    for place in PLACES if place is None else [place]:
-        if place:
-            inner = [span for span in spans(data) if span[0] == place[0]]
-            if inner:
-                field, begin, body, end = inner[-1]
-                for changed in mutants(data[body:end], place[1:]):
-                    yield data[:begin] + pb.chunk(field, changed) + data[end:]
+def mutants(data):
+    """The request with each kind of field of each of these messages left out, or its last there twice."""
+    for place in PLACES:
+        parts = []
+        try:
+            pb.edit(data, place, lambda part: parts.append(part) or part)
+        except IndexError:  # it has no such message
             continue
-        for _, begin, _, end in {span[0]: span for span in spans(data)}.values():
-            yield data[:begin] + data[end:]
-            yield data[:end] + data[begin:]
+        for field, begin, _, end in {span[0]: span for span in pb.spans(parts[0])}.values():
+            yield pb.edit(data, place, pb.without(field))
+            yield pb.edit(data, place, lambda part: part[:end] + part[begin:])
 
 
 def corpus(t):
@@ -104,10 +85,7 @@ def corpus(t):
             take("--state", t.path(f"state.{number}"), "--force", path, f"--format={FORMATS[(number + 2) % len(FORMATS)]}")
     few = sorted((one for one in made if len(one) < 20000), key=len)
     for request in few[::max(1, len(few) // 60)]:
-        try:
-            made.update(mutants(request))
-        except IndexError:  # it is cut off
-            pass
+        made.update(mutants(request))
     return sorted(made)
 
 
