@@ -19,6 +19,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -439,17 +440,29 @@ def real_thing(t, make):
         t.skip(str(why))
 
 
+CURL = """#!/bin/sh
+case $* in
+*ProfilesService*) tee {frame} | {curl} "$@" ;;
+*) exec {curl} "$@" ;;
+esac
+"""
+
+
 def test_parca_by_otlp(t):
-    """The gRPC receiver of a real Collector has Parca's service."""
+    """The gRPC receiver of a real Collector has Parca's service. What it holds, pdata would write in another way, so the
+    frame is looked at that is sent."""
     source = os.path.join(real.here, "collector")
     world, held = World(), []
     collectors.collector = real_thing(t, lambda: real.Program(real.go_program(source, ".")))
     try:
         recipe = Recipe(t, world, "parca/otlp.sh", RECEIVER="http://" + collectors.ask("grpc"))
+        words = {"frame": t.path("frame"), "curl": shutil.which("curl")}
+        os.chmod(t.write("bin/curl", CURL.format_map({k: shlex.quote(v) for k, v in words.items()}).encode()), 0o755)
 
         def took():
-            collectors.ask("save", t.path("held"))
-            held.append(t.load("held"))
+            frame = t.load("frame")
+            t.equal(frame[:5], b"\0" + (len(frame) - 5).to_bytes(4, "big"))
+            held.append(frame[5:])
 
         windows(recipe, lambda: collectors.ask("fail", "503", "1") and {}, took)
         got = collectors.ask("received")
