@@ -13,6 +13,7 @@ import email
 import email.policy
 import glob
 import hashlib
+import hmac
 import http.server
 import io
 import json
@@ -252,6 +253,7 @@ def form(t, got):
                                        policy=email.policy.HTTP)
     parts = {part.get_param("name", header="content-disposition"): part for part in message.iter_parts()}
     t.equal(sorted(parts), ["profile", "sample_type_config"])
+    t.equal(got.query["spyName"], "gospy")
     t.check(all(part.get_filename() for part in parts.values()), "Pyroscope reads parts with file names only")
     config = json.loads(parts["sample_type_config"].get_payload(decode=True))
     t.check(config["alloc_space"]["units"] == "bytes" and not any(one.get("cumulative") for one in config.values()), f"{config}")
@@ -283,13 +285,20 @@ def numbered(t, got):
 
 
 def signed(t, got):
-    """The name has what tells windows and attempts apart, and the signature is of these bytes."""
+    """The name has what tells windows and attempts apart, and the signature (AWS Signature Version 4) is of these bytes."""
     said = stamp_of(got.body)
     t.equal(got.path, f"/profiles/shop.{said['id']}.{int(said['seq']):08}.{said['attempt']}.pb.gz")
-    digest = hashlib.sha256(got.body).hexdigest()
     headers = {name.lower(): value for name, value in got.headers.items()}
-    t.equal(headers.get("x-amz-content-sha256", digest), digest)
-    t.check(headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=key/"), headers["authorization"])
+    scope, names, signature = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=key/(\S+), ?SignedHeaders=(\S+), ?Signature=(\S+)",
+                                           headers["authorization"]).groups()
+    t.check(scope.endswith("/us-east-1/s3/aws4_request"), scope)
+    digest = hashlib.sha256(got.body).hexdigest()
+    asked = "\n".join(["PUT", got.path, "", *(f"{name}:{headers[name].strip()}" for name in names.split(";")), "", names, digest])
+    text = "\n".join(["AWS4-HMAC-SHA256", headers["x-amz-date"], scope, hashlib.sha256(asked.encode()).hexdigest()])
+    key = b"AWS4secret"
+    for part in (*scope.split("/"), text):
+        key = hmac.digest(key, part.encode(), "sha256")
+    t.equal(signature, key.hex())
     return got.body
 
 
@@ -309,7 +318,7 @@ BY_HTTP = {
 ELSEWHERE = {"parca/otlp.sh", "files/folder.sh", "clickhouse/load.sh"}  # with tests of their own
 
 
-def by_http(t, script, command=None):
+def by_http(t, script):
     world, due = World(), BY_HTTP[script]
     t.write("credentials", b'user = "key:secret"\n')
     recipe = Recipe(t, world, script, RECEIVER=world.url + ("/" if due.path == "/" else ""), BUCKET=world.url + "/profiles")
