@@ -523,15 +523,15 @@ class Collector:
         self.t, self.program, self.process = t, program, None
         self.ports = {}
         config = pb.load(os.path.join(EXAMPLES, "otel-collector", "collector.yaml")).decode()
-        for kind in ("heap", "mutex"):
+        for kind in ("heap", "mutex", "block"):
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
                 self.ports[kind] = free.getsockname()[1]
             config = self.put(config, rf"pprof/{kind}: {{remote.*}}", f"otlp/{kind}: {{protocols: {{http: {{endpoint: "
                               f"'127.0.0.1:{self.ports[kind]}'}}}}}}")
-            config = self.put(config, rf"\[pprof/{kind}\]", f"[otlp/{kind}]")
-        config = self.put(config, r"  resource: .*\n", "")
-        config = self.put(config, r"\[resource, ", "[", 2)
+            config = self.put(config, rf"\bpprof/{kind}\b", f"otlp/{kind}")
+        config = self.put(config, r"  resource:\n    attributes:\n(      - .*\n)+", "")
+        config = self.put(config, r"\[resource, ", "[")
         config = self.put(config, "/var/lib/otelcol", t.path("storage"))
         config = self.put(config, "https://profiles.example.com", world.url)
         config = self.put(config, "service:\n", "service:\n  telemetry: {metrics: {level: none}, logs: {disable_stacktrace: true}}\n")
@@ -595,9 +595,11 @@ def test_collector_scrapes(t):
         arrived(t, world, [got.body for got in heaps], "pyroscope", again=False)
         t.contains(t.run("check", "--for=pyroscope", "window.0").err, "the key of attribute 0 of the resource is a reference")
         t.contains(t.fails(1, "check", "--for=parca", "window.0").err, "attribute 0 of the resource has no key")
-        for number in (1, 2):
-            t.equal(collector.scrape("mutex", pb.load(os.path.join(real.root, "testdata", "valid", f"mutex.{number}.pb.gz"))), True)
-        t.equal(len(world.got), len(heaps) + 2, "another profile has windows of its own")
+        for kind in ("mutex", "block"):
+            for number in (1, 2):
+                profile = pb.load(os.path.join(real.root, "testdata", "valid", f"{kind}.{number}.pb.gz"))
+                t.equal(collector.scrape(kind, profile), True, f"{kind} {number}")
+        t.equal(len(world.got), len(heaps) + 4, "each other profile has windows of its own")
     finally:
         if collector.process:
             collector.kill()
