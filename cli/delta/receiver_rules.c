@@ -87,6 +87,30 @@ static bool lacks_period_type(checked *j)
     return any_profile(j, has_no_period_type);
 }
 
+static bool has_no_type(checked *j, const otlp_profile *p, size_t number)
+{
+    return !p->sample_type && find(j, "profile %zu has no sample type", number);
+}
+
+static bool lacks_type(checked *j)
+{
+    return any_profile(j, has_no_type);
+}
+
+static bool has_several_values(checked *j, const otlp_profile *p, size_t number)
+{
+    for (size_t i = 0; i < p->n_samples; i++)
+        if (p->samples[i]->n_values > 1 && !p->samples[i]->n_timestamps_unix_nano)
+            return find(j, "sample %zu of profile %zu has several values and no timestamps", i,
+                        number);
+    return false;
+}
+
+static bool has_too_many_values(checked *j)
+{
+    return any_profile(j, has_several_values);
+}
+
 static bool has_negative_period(checked *j, const otlp_profile *p, size_t number)
 {
     return p->period < 0 && find(j, "the period of profile %zu is %" PRId64, number, p->period);
@@ -125,8 +149,30 @@ static bool has_unset_value(checked *j)
     for (size_t i = 0; d && i < j->request->n_resource_profiles; i++) {
         const Pd__Otlp__Resource *r = j->request->resource_profiles[i]->resource;
         for (size_t k = 0; r && k < r->n_attributes; k++)
-            if (is_unset(r->attributes[k]->value))
-                return find(j, "attribute %zu of the resource has no value", k);
+            if (is_unset(r->attributes[k]->value) || !r->attributes[k]->key.len)
+                return find(j, "attribute %zu of the resource has no key or no value", k);
+    }
+    return false;
+}
+
+static bool has_bad_link(checked *j)
+{
+    enum { TRACE_ID = 16, SPAN_ID = 8 };
+    const dictionary *d = j->request ? j->request->dictionary : NULL;
+    for (size_t i = 1; d && i < d->n_link_table; i++)
+        if (d->link_table[i]->trace_id.len != TRACE_ID || d->link_table[i]->span_id.len != SPAN_ID)
+            return find(j, "link %zu has not the ids of a trace and of a span", i);
+    return false;
+}
+
+/* The Collector's pdata writes the keys of a resource as references, which not every receiver looks up. */
+static bool has_referred_key(checked *j)
+{
+    for (size_t i = 0; j->request && i < j->request->n_resource_profiles; i++) {
+        const Pd__Otlp__Resource *r = j->request->resource_profiles[i]->resource;
+        for (size_t k = 0; r && k < r->n_attributes; k++)
+            if (!r->attributes[k]->key.len)
+                return find(j, "the key of attribute %zu of the resource is a reference", k);
     }
     return false;
 }
@@ -304,6 +350,29 @@ enum { MAPPING, LOCATION, FUNCTION, LINK, STRING, ATTRIBUTE, STACK, TABLES };
 static const char *const table_names[TABLES] = {"mapping", "location",  "function", "link",
                                                 "string",  "attribute", "stack"};
 
+static void count_entries(const dictionary *d, size_t lens[TABLES])
+{
+    lens[MAPPING] = d->n_mapping_table;
+    lens[LOCATION] = d->n_location_table;
+    lens[FUNCTION] = d->n_function_table;
+    lens[LINK] = d->n_link_table;
+    lens[STRING] = d->n_string_table;
+    lens[ATTRIBUTE] = d->n_attribute_table;
+    lens[STACK] = d->n_stack_table;
+}
+
+/* Our reader takes a table without its zero value if nothing refers to it. */
+static bool lacks_table(checked *j)
+{
+    size_t lens[TABLES] = {0};
+    if (j->request && j->request->dictionary)
+        count_entries(j->request->dictionary, lens);
+    for (unsigned i = 0; j->request && i < TABLES; i++)
+        if (!lens[i])
+            return find(j, "the %s table has not its zero value", table_names[i]);
+    return false;
+}
+
 /* Which entries something refers to. */
 typedef struct marks {
     const dictionary *d;
@@ -385,9 +454,8 @@ static bool has_orphans(checked *j)
     if (!j->request || !j->request->dictionary)
         return false;
     const dictionary *d = j->request->dictionary;
-    const size_t lens[TABLES] = {d->n_mapping_table, d->n_location_table, d->n_function_table,
-                                 d->n_link_table,    d->n_string_table,   d->n_attribute_table,
-                                 d->n_stack_table};
+    size_t lens[TABLES];
+    count_entries(d, lens);
     marks m = {.d = d};
     for (unsigned i = 0; i < TABLES; i++)
         m.used[i] = cli_keep(lens[i] + 1, sizeof *m.used[i]);
@@ -491,6 +559,10 @@ static const struct {
 } rules[] = {
     {PARCA, REFUSES, is_empty_somewhere, "write it with --for=parca"},
     {PARCA, REFUSES, lacks_period_type, "write it with --for=parca"},
+    {PARCA, REFUSES, lacks_type, "write it with --for=parca"},
+    {PARCA, REFUSES, has_too_many_values, "write it with --for=parca"},
+    {PARCA | OTEL, REFUSES, lacks_table, "write it with --for=parca or otel"},
+    {PARCA, REFUSES, has_bad_link, "mend it where it is made"},
     {PARCA, REFUSES, has_bad_period, "write it with --for=parca"},
     {PARCA, REFUSES, lacks_resource, "write it with --for=parca"},
     {PARCA, REFUSES, has_unset_value, "write it with --for=parca"},
@@ -500,6 +572,7 @@ static const struct {
     {PYROSCOPE, REFUSES, has_type_with_dash, "name the type without one where it is made"},
     {PYROSCOPE, REFUSES, makes_too_many, "write it with --for=pyroscope, or without these labels"},
     {PYROSCOPE, DROPS, has_negative_values, "record it with --snapshot or --for=pyroscope"},
+    {PYROSCOPE, RENAMES, has_referred_key, "write it with --for=pyroscope"},
     {PYROSCOPE, RENAMES, lacks_name, "write it with --for=pyroscope"},
     {PYROSCOPE, RENAMES, has_other_name, "write it with --for=pyroscope"},
     {PYROSCOPE | PARCA, MULTIPLIES, makes_series, "write it with --for, or without these labels"},

@@ -187,6 +187,36 @@ def fields(data):
             raise AssertionError(f"wire type {tag & 7}")
 
 
+def spans(data):
+    """(field, begin, begin of its content, end) of each field of a message."""
+    at, found = 0, []
+    while at < len(data):
+        tag, body = read_varint(data, at)
+        if tag & 7 == 0:
+            _, end = read_varint(data, body)
+        elif tag & 7 == 2:
+            length, body = read_varint(data, body)
+            end = body + length
+        else:
+            end = body + (8 if tag & 7 == 1 else 4)
+        found.append((tag >> 3, at, body, end))
+        at = end
+    return found
+
+
+def edit(data, place, change):
+    """The message with what change() makes of a part: the last field with each of these numbers, one in the other."""
+    if not place:
+        return change(data)
+    field, begin, body, end = [span for span in spans(data) if span[0] == place[0]][-1]
+    return data[:begin] + chunk(field, edit(data[body:end], place[1:], change)) + data[end:]
+
+
+def without(number):
+    """A change for edit(): the part without this field."""
+    return lambda part: b"".join(part[begin:end] for field, begin, _, end in spans(part) if field != number)
+
+
 def signed(value):
     return value - (1 << 64) if value >> 63 else value
 

@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-from pb import read
+from pb import chunk, edit, packed, read, without
 from samples import valid
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -130,3 +130,23 @@ def test_a_delta_of_requests_is_that_of_the_profiles(t):
             t.succeeds("sum", pair[0], "delta", "-o", "sum")
             sums = [sorted(map(str, read(t.load(name)).samples)) for name in ("sum", "whole")]
             t.check(sums[0] == sums[1], f"{kind} {pair}: PREV and the delta are not CUR")
+
+
+LAST_SAMPLE = (1, 2, 2, 2)
+
+
+def test_what_receivers_refuse(t):
+    """Requests that are valid for us, and of which a receiver's own code says no or panics."""
+    request = t.succeeds("sum", valid("heap", 1), "-q", "--for=parca", "--compress=none", "--resource", "host.name=h").out
+    for receiver, place, change, code, says in (
+            ("parca", (2,), without(4), 1, "the link table has not its zero value"),
+            ("otel", (2,), without(4), 1, "the link table has not its zero value"),
+            ("parca", (2,), lambda part: part + chunk(4, b""), 1, "link 1 has not the ids of a trace and of a span"),
+            ("parca", (1, 1, 1), without(1), 1, "of the resource has no key or no value"),
+            ("pyroscope", (1, 1, 1), without(1), None, "of the resource is a reference"),
+            ("parca", (1, 2, 2), without(1), 1, "has no sample type"),
+            ("parca", LAST_SAMPLE, lambda part: part + packed(4, [1]), 1, "has several values and no timestamps")):
+        t.succeeds("check", "-q", t.write("changed", edit(request, place, change)))
+        ran = t.run("check", f"--for={receiver}", "changed")
+        t.contains(ran.err, says)
+        t.check(code in (None, ran.code), f"{receiver}: {says}: {ran.code}")

@@ -24,6 +24,7 @@ import time
 
 root, tool = (os.path.abspath(path) for path in sys.argv[1:3])
 sys.path[:0] = [os.path.join(root, "tests", "support")]
+import processes  # noqa: E402
 from checks import check, finish, put  # noqa: E402
 from pages import blocks, examples, one  # noqa: E402
 TIMEOUT = 3600  # for a run that does not end
@@ -127,20 +128,6 @@ class Limits:
         return script, (found, timeouts) == (2, 1)
 
 
-def is_alive(session):
-    """Processes of a run that has ended: a shell's pipeline leaves them behind, where it leaves any."""
-    alive = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-                state, *fields = file.read().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(fields[2]) == session and state not in "ZX":
-            alive.append(int(pid))
-    return alive
-
-
 class Recipe:
     def __init__(self, what, command, env):
         self.what, self.command, self.env = what, command, env
@@ -163,12 +150,12 @@ class Recipe:
         try:
             out, err = process.communicate(timeout=TIMEOUT)
         except subprocess.TimeoutExpired:
-            for pid in is_alive(process.pid):
+            for pid in processes.of_session(process.pid):
                 os.kill(pid, 9)
             out, err = process.communicate()
             self.check("a run ends by itself", False, err)
         for _ in range(500):  # one that was killed may take its time
-            left = is_alive(process.pid)
+            left = processes.of_session(process.pid)
             if not left:
                 break
             time.sleep(0.01)

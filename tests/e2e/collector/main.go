@@ -2,6 +2,7 @@
 // keeps what arrives and that can be told to fail. It is told by lines on stdin, and answers each with
 // one line of JSON on stdout. The first line that it prints has the receiver's address.
 //
+//	grpc                       the address at which it takes the same by gRPC
 //	fail STATUS N              the next N requests are answered with 503 or 429
 //	received                   what arrived since the last such line: ids, times, status of the answer
 //	save FILE                  writes the last request that was accepted, as pdata encodes it
@@ -21,8 +22,6 @@ import (
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
-	"go.opentelemetry.io/collector/config/configgrpc"
-	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -52,6 +51,7 @@ type consumed struct {
 	failing  int // with this status, and so often
 	times    int
 	arrivals []arrival
+	grpc     string // address
 	last     pprofile.Profiles
 	has      bool
 }
@@ -106,39 +106,51 @@ func (c *consumed) ConsumeProfiles(_ context.Context, profiles pprofile.Profiles
 	return nil
 }
 
-// begin starts the receiver. Its port was free a moment ago; another is tried if it was taken since.
-func begin(sink xconsumer.Profiles) (string, component.Component, error) {
-	var failed error
-	for tries := 0; tries < 20; tries++ {
+// free are two addresses that nothing listens at.
+func free() (addresses [2]string, err error) {
+	for i := range addresses {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return "", nil, err
+			return addresses, err
 		}
-		address := listener.Addr().String()
-		listener.Close()
+		defer listener.Close()
+		addresses[i] = listener.Addr().String()
+	}
+	return addresses, nil
+}
+
+// begin starts the receiver. Its ports were free a moment ago; others are tried if they were taken since.
+func begin(sink xconsumer.Profiles) (addresses [2]string, _ component.Component, failed error) {
+	for tries := 0; tries < 20; tries++ {
+		addresses, err := free()
+		if err != nil {
+			return addresses, nil, err
+		}
 		factory := otlpreceiver.NewFactory()
 		config := factory.CreateDefaultConfig().(*otlpreceiver.Config)
-		config.Protocols.GRPC = configoptional.None[configgrpc.ServerConfig]()
-		config.Protocols.HTTP.GetOrInsertDefault().ServerConfig.NetAddr.Endpoint = address
+		config.Protocols.HTTP.GetOrInsertDefault().ServerConfig.NetAddr.Endpoint = addresses[0]
+		config.Protocols.GRPC.GetOrInsertDefault().NetAddr.Endpoint = addresses[1]
 		settings := receiver.Settings{
 			ID:                component.NewID(factory.Type()),
 			TelemetrySettings: componenttest.NewNopTelemetrySettings(),
 		}
 		server, err := factory.(xreceiver.Factory).CreateProfiles(context.Background(), settings, config, sink)
 		if err != nil {
-			return "", nil, err
+			return addresses, nil, err
 		}
 		if failed = server.Start(context.Background(), componenttest.NewNopHost()); failed == nil {
-			return address, server, nil
+			return addresses, server, nil
 		}
 	}
-	return "", nil, failed
+	return addresses, nil, failed
 }
 
 func (c *consumed) obey(words []string) (any, error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	switch {
+	case words[0] == "grpc":
+		return c.grpc, nil
 	case words[0] == "fail" && len(words) == 3:
 		code, err := strconv.Atoi(words[1])
 		if err != nil {
@@ -166,12 +178,13 @@ func (c *consumed) obey(words []string) (any, error) {
 
 func main() {
 	sink := &consumed{}
-	address, server, err := begin(sink)
+	addresses, server, err := begin(sink)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	fmt.Println(address)
+	sink.grpc = addresses[1]
+	fmt.Println(addresses[0])
 	out := json.NewEncoder(os.Stdout)
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		said, err := sink.obey(strings.Fields(in.Text()))

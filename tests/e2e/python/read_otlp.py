@@ -22,6 +22,8 @@ def value_of(value):
     kind = value.WhichOneof("value")
     if kind == "array_value":
         return [value_of(one) for one in value.array_value.values]
+    if kind == "kvlist_value":
+        return {one.key: value_of(one.value) for one in value.kvlist_value.values}
     return getattr(value, kind) if kind else None
 
 
