@@ -165,8 +165,8 @@ static const cli_option table[] = {
     {"--rate", 0, CLI_VALUE, cli_take_size, offsetof(record_options, rate), 0, 0,
      "      --rate=SIZE        bytes between two samples: 512k (the default)\n"},
     {"--snapshot", 0, CLI_ALONE, take_number, offsetof(record_options, snapshot), true, 0,
-     "      --snapshot         write in-use values, not their changes: so with --to,\n"
-     "                         --for and OTLP\n"},
+     "      --snapshot         write in-use values, not their changes: the default\n"
+     "                         for a command, a receiver and OTLP\n"},
     {"--changes", 0, CLI_ALONE, take_number, offsetof(record_options, snapshot), false, 0,
      "      --changes          write the changes of in-use values also then\n"},
     {"--keep", 0, CLI_VALUE, take_keep, 0, 0, 0,
