@@ -62,7 +62,7 @@ EXPORT(pd_base)(uint32_t len)
 }
 
 /* The profile is in the room. Writes the delta. The answer is the report. The window is pending. */
-EXPORT(pd_row_set)(uint32_t len, int64_t started_nanos)
+EXPORT(pd_window)(uint32_t len, int64_t started_nanos)
 {
     pprofdelta_report report = {.size = sizeof report};
     begin();
