@@ -6,8 +6,10 @@
 /* The name of a resource is one that somebody gave. */
 static pd_bytes given_name(pd_bytes resource)
 {
-    pd_reader attributes = pd_reader_of(resource.ptr, resource.len);
     pd_bytes name = {NULL, 0};
+    if (!resource.len)
+        return name;
+    pd_reader attributes = pd_reader_of(resource.ptr, resource.len);
     pd_field pair, part, text;
     while (pd_reader_find(&attributes, PD_OTLP_RESOURCE_ATTRIBUTES, &pair)) {
         bool is_name = false;
