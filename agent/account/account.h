@@ -136,7 +136,7 @@ typedef struct pd_smaps_text {
 } pd_smaps_text;
 
 /* Takes one line without its end. */
-void pd_smaps_line(void *text, pd_bytes line);
+void pd_smaps_line(void *smaps, pd_bytes line);
 
 /* Gives the last area. */
 void pd_smaps_end(pd_smaps_text *text);

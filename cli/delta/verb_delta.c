@@ -60,11 +60,12 @@ static void set_started(run *r, const char *name, const struct stat *prev)
         return;
     pprofdelta_describe(r->context, &m);
     if (m.types_len && !(m.attempts ? m.open_to_nanos : m.to_nanos)) {
-        if (!prev || !S_ISREG(prev->st_mode))
+        bool has_time = prev && S_ISREG(prev->st_mode);
+        if (!has_time)
             cli_must(cli_error("%s: the profile has no time that --started could be compared with; "
                                "give it as a regular file, whose time stands in",
                                name));
-        started = is_after(started, &prev->st_mtim) ? INT64_MAX : 0;
+        started = has_time && is_after(started, &prev->st_mtim) ? INT64_MAX : 0;
     }
     pprofdelta_set_started(r->context, started);
 }

@@ -106,7 +106,7 @@ static size_t len_of(field f)
 /* The bytes of a value, or of an element. */
 static size_t size_of(field f)
 {
-    if (f.row->type == PROTOBUF_C_TYPE_BYTES)
+    if (!f.row || f.row->type == PROTOBUF_C_TYPE_BYTES)
         return sizeof(ProtobufCBinaryData);
     bool is_short = f.row->type == PROTOBUF_C_TYPE_INT32 || f.row->type == PROTOBUF_C_TYPE_UINT32 ||
                     f.row->type == PROTOBUF_C_TYPE_BOOL;

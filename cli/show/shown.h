@@ -169,8 +169,8 @@ bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profil
  *     "<!a|>...<]>"          if none is */
 
 /* Prints one message. profile has the strings. Lists end early if nobody reads stdout. */
-void cli_record_put(const cli_profile *profile, const ProtobufCMessage *message, cli_text_form form,
-                    const char *format);
+void cli_record_put(const cli_profile *profile, const ProtobufCMessage *message,
+                    cli_text_form of_strings, const char *format);
 
 /* What --raw and --json begin with. */
 #define CLI_RECORD_HEADER                                                                          \

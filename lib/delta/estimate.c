@@ -26,6 +26,7 @@ static void estimate_counts(const pprofdelta *pd, size_t entry, const int64_t *c
     const pd_columns *columns = &pd->cur.columns;
     const int64_t *base = pd_ledger_base(ledger, entry);
     int64_t values[PPROFDELTA_MAX_TYPES];
+    memset(out, 0, ledger->counters * sizeof *out);
     for (size_t i = 0; i < columns->len; i++) {
         size_t slot = columns->slot[i];
         bool is_more = slot < ledger->counters && counts[slot] > base[slot];

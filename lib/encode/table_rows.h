@@ -39,15 +39,15 @@ typedef struct pd_table_rows {
 } pd_table_rows;      /* set model and w, zero the rest, to begin */
 
 /* Sets the texts, and chooses the functions and the locations that are rows. */
-void pd_table_rows_choose(pd_table_rows *rows);
+void pd_table_rows_choose(pd_table_rows *t);
 
 /* Adds the stack, if it is new. Its id is a hash of those of its locations. Returns it. */
-uint64_t pd_table_rows_stack(pd_table_rows *rows, pd_bytes stack);
+uint64_t pd_table_rows_stack(pd_table_rows *t, pd_bytes stack);
 
 /* The key of a function, or {0, 0}; where a mapping is. */
-pd_key pd_table_rows_function_key(const pd_table_rows *rows, uint32_t function);
-pd_place pd_table_rows_place(const pd_table_rows *rows, uint32_t mapping);
+pd_key pd_table_rows_function_key(const pd_table_rows *t, uint32_t function);
+pd_place pd_table_rows_place(const pd_table_rows *t, uint32_t mapping);
 
-void pd_table_rows_release(pd_table_rows *rows, pd_mem *mem);
+void pd_table_rows_release(pd_table_rows *t, pd_mem *mem);
 
 #endif
