@@ -44,7 +44,8 @@ void pd_worker_report(void)
 {
     if (!(atomic_load(&requests) & PD_REQUEST_TOP))
         return;
-    bool holds = pd_delivery_hold(pd_delivery_max_millis()); /* exec waits for who reports */
+    bool holds =
+        pd_delivery_hold(pd_delivery_max_millis()); /* exec waits while another thread reports */
     if (atomic_fetch_and(&requests, ~(unsigned)PD_REQUEST_TOP) & PD_REQUEST_TOP)
         pd_largest_sites_threshold();
     if (holds)

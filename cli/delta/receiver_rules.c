@@ -11,20 +11,10 @@
 #include <string.h>
 #include <time.h>
 
-typedef Pd__Otlp__Request request;
 typedef Pd__Otlp__Profile otlp_profile;
 typedef Pd__Otlp__Dictionary dictionary;
 
-/* The file, and what the last rule has found. */
-typedef struct checked {
-    const cli_profile *profile;
-    const request *request; /* NULL: it is no request */
-    cli_receiver receiver;
-    struct marks *marks; /* of has_orphans */
-    const char *found;
-} checked;
-
-__attribute__((format(printf, 2, 3))) static bool find(checked *j, const char *format, ...)
+bool cli_found(cli_checked *j, const char *format, ...)
 {
     char text[256];
     va_list list;
@@ -37,12 +27,9 @@ __attribute__((format(printf, 2, 3))) static bool find(checked *j, const char *f
 
 /* ---- going over a request ----------------------------------------------------------------------- */
 
-typedef bool visit_profile(checked *j, const otlp_profile *p, size_t number);
-
-/* Until a visit finds something. Profiles are numbered over the request. */
-static bool any_profile(checked *j, visit_profile *visit)
+bool cli_any_profile(cli_checked *j, cli_visit_profile *visit)
 {
-    const request *q = j->request;
+    const Pd__Otlp__Request *q = j->request;
     size_t number = 0;
     for (size_t i = 0; q && i < q->n_resource_profiles; i++)
         for (size_t k = 0; k < q->resource_profiles[i]->n_scope_profiles; k++) {
@@ -67,69 +54,45 @@ static const char *shown(cli_string s)
 
 /* ---- what Parca refuses ------------------------------------------------------------------------- */
 
-static bool has_no_samples(checked *j, const otlp_profile *p, size_t number)
+static bool has_no_samples(cli_checked *j, const otlp_profile *p, size_t number)
 {
-    return !p->n_samples && find(j, "profile %zu has no samples", number);
+    return !p->n_samples && cli_found(j, "profile %zu has no samples", number);
 }
 
-static bool is_empty_somewhere(checked *j)
+static bool has_no_period_type(cli_checked *j, const otlp_profile *p, size_t number)
 {
-    return any_profile(j, has_no_samples);
+    return !p->period_type && cli_found(j, "profile %zu has no period type", number);
 }
 
-static bool has_no_period_type(checked *j, const otlp_profile *p, size_t number)
+static bool has_no_type(cli_checked *j, const otlp_profile *p, size_t number)
 {
-    return !p->period_type && find(j, "profile %zu has no period type", number);
+    return !p->sample_type && cli_found(j, "profile %zu has no sample type", number);
 }
 
-static bool lacks_period_type(checked *j)
-{
-    return any_profile(j, has_no_period_type);
-}
-
-static bool has_no_type(checked *j, const otlp_profile *p, size_t number)
-{
-    return !p->sample_type && find(j, "profile %zu has no sample type", number);
-}
-
-static bool lacks_type(checked *j)
-{
-    return any_profile(j, has_no_type);
-}
-
-static bool has_several_values(checked *j, const otlp_profile *p, size_t number)
+static bool has_several_values(cli_checked *j, const otlp_profile *p, size_t number)
 {
     for (size_t i = 0; i < p->n_samples; i++)
         if (p->samples[i]->n_values > 1 && !p->samples[i]->n_timestamps_unix_nano)
-            return find(j, "sample %zu of profile %zu has several values and no timestamps", i,
-                        number);
+            return cli_found(j, "sample %zu of profile %zu has several values and no timestamps", i,
+                             number);
     return false;
 }
 
-static bool has_too_many_values(checked *j)
+static bool has_negative_period(cli_checked *j, const otlp_profile *p, size_t number)
 {
-    return any_profile(j, has_several_values);
+    return p->period < 0 &&
+           cli_found(j, "the period of profile %zu is %" PRId64, number, p->period);
 }
 
-static bool has_negative_period(checked *j, const otlp_profile *p, size_t number)
-{
-    return p->period < 0 && find(j, "the period of profile %zu is %" PRId64, number, p->period);
-}
-
-static bool has_bad_period(checked *j)
-{
-    return any_profile(j, has_negative_period);
-}
-
-static bool lacks_resource(checked *j)
+static bool lacks_resource(cli_checked *j)
 {
     for (size_t i = 0; j->request && i < j->request->n_resource_profiles; i++) {
         const Pd__Otlp__ResourceProfiles *r = j->request->resource_profiles[i];
         if (!r->resource)
-            return find(j, "resource_profiles %zu has no resource", i);
+            return cli_found(j, "resource_profiles %zu has no resource", i);
         for (size_t k = 0; k < r->n_scope_profiles; k++)
             if (!r->scope_profiles[k]->scope)
-                return find(j, "scope_profiles %zu has no scope", k);
+                return cli_found(j, "scope_profiles %zu has no scope", k);
     }
     return false;
 }
@@ -139,55 +102,50 @@ static bool is_unset(const Pd__Otlp__AnyValue *value)
     return !value || value->value_case == PD__OTLP__ANY_VALUE__VALUE__NOT_SET;
 }
 
-static bool has_unset_value(checked *j)
+static bool has_unset_value(cli_checked *j)
 {
     const dictionary *d = j->request ? j->request->dictionary : NULL;
     for (size_t i = 1; d && i < d->n_attribute_table; i++)
         if (is_unset(d->attribute_table[i]->value))
-            return find(j, "attribute %zu, %s, has no value", i,
-                        shown(string_at(d, d->attribute_table[i]->key_strindex)));
+            return cli_found(j, "attribute %zu, %s, has no value", i,
+                             shown(string_at(d, d->attribute_table[i]->key_strindex)));
     for (size_t i = 0; d && i < j->request->n_resource_profiles; i++) {
         const Pd__Otlp__Resource *r = j->request->resource_profiles[i]->resource;
         for (size_t k = 0; r && k < r->n_attributes; k++)
             if (is_unset(r->attributes[k]->value) || !r->attributes[k]->key.len)
-                return find(j, "attribute %zu of the resource has no key or no value", k);
+                return cli_found(j, "attribute %zu of the resource has no key or no value", k);
     }
     return false;
 }
 
-static bool has_bad_link(checked *j)
+static bool has_bad_link(cli_checked *j)
 {
     enum { TRACE_ID = 16, SPAN_ID = 8 };
     const dictionary *d = j->request ? j->request->dictionary : NULL;
     for (size_t i = 1; d && i < d->n_link_table; i++)
         if (d->link_table[i]->trace_id.len != TRACE_ID || d->link_table[i]->span_id.len != SPAN_ID)
-            return find(j, "link %zu has not the ids of a trace and of a span", i);
+            return cli_found(j, "link %zu has not the ids of a trace and of a span", i);
     return false;
 }
 
 /* The Collector's pdata writes the keys of a resource as references, which not every receiver looks up. */
-static bool has_referred_key(checked *j)
+static bool has_referred_key(cli_checked *j)
 {
     for (size_t i = 0; j->request && i < j->request->n_resource_profiles; i++) {
         const Pd__Otlp__Resource *r = j->request->resource_profiles[i]->resource;
         for (size_t k = 0; r && k < r->n_attributes; k++)
             if (!r->attributes[k]->key.len)
-                return find(j, "the key of attribute %zu of the resource is a reference", k);
+                return cli_found(j, "the key of attribute %zu of the resource is a reference", k);
     }
     return false;
 }
 
 /* ---- names and series ---------------------------------------------------------------------------- */
 
-static bool is_without_name(checked *j, const otlp_profile *p, size_t number)
+static bool is_without_name(cli_checked *j, const otlp_profile *p, size_t number)
 {
     bool has = p->period && p->period_type && p->period_type->type_strindex;
-    return !has && find(j, "profile %zu has no period type and period, which name it", number);
-}
-
-static bool lacks_name(checked *j)
-{
-    return any_profile(j, is_without_name);
+    return !has && cli_found(j, "profile %zu has no period type and period, which name it", number);
 }
 
 static const char *name_of_go(cli_string type)
@@ -195,23 +153,18 @@ static const char *name_of_go(cli_string type)
     return cli_string_is(type, "space") || cli_string_is(type, "contentions") ? shown(type) : NULL;
 }
 
-static bool has_name_of_go(checked *j, const otlp_profile *p, size_t number)
+static bool has_name_of_go(cli_checked *j, const otlp_profile *p, size_t number)
 {
     (void)number;
     const char *name =
         p->period_type
             ? name_of_go(string_at(j->request->dictionary, p->period_type->type_strindex))
             : NULL;
-    return name && find(j, "its period type is %s", name);
-}
-
-static bool has_other_name(checked *j)
-{
-    return any_profile(j, has_name_of_go);
+    return name && cli_found(j, "its period type is %s", name);
 }
 
 /* Does the receiver make a label of the value? */
-static bool is_label(const checked *j, const Pd__Otlp__AnyValue *v)
+static bool is_label(const cli_checked *j, const Pd__Otlp__AnyValue *v)
 {
     if (!v || v->value_case == PD__OTLP__ANY_VALUE__VALUE_STRING_VALUE)
         return v && v->string_value.len;
@@ -223,7 +176,7 @@ static bool is_label(const checked *j, const Pd__Otlp__AnyValue *v)
 }
 
 /* How many series the samples of a profile become: one for each set of labels. */
-static size_t count_series(const checked *j, const otlp_profile *p)
+static size_t count_series(const cli_checked *j, const otlp_profile *p)
 {
     const dictionary *d = j->request->dictionary;
     cli_numbers sets = {.len = 0};
@@ -244,34 +197,24 @@ static size_t count_series(const checked *j, const otlp_profile *p)
 
 enum { SERIES_TOLD = 20, SERIES_MOST = 5000 };
 
-static bool has_many_series(checked *j, const otlp_profile *p, size_t number)
+static bool has_many_series(cli_checked *j, const otlp_profile *p, size_t number)
 {
     size_t series = count_series(j, p);
     return series > SERIES_TOLD &&
-           find(j, "the labels of profile %zu make %zu series", number, series);
+           cli_found(j, "the labels of profile %zu make %zu series", number, series);
 }
 
-static bool makes_series(checked *j)
-{
-    return any_profile(j, has_many_series);
-}
-
-static bool has_too_many_series(checked *j, const otlp_profile *p, size_t number)
+static bool has_too_many_series(cli_checked *j, const otlp_profile *p, size_t number)
 {
     size_t series = count_series(j, p);
     return series > SERIES_MOST &&
-           find(j, "the labels of profile %zu make %zu series, and a tenant may have %d", number,
-                series, SERIES_MOST);
-}
-
-static bool makes_too_many(checked *j)
-{
-    return any_profile(j, has_too_many_series);
+           cli_found(j, "the labels of profile %zu make %zu series, and a tenant may have %d",
+                     number, series, SERIES_MOST);
 }
 
 /* ---- values, times, sizes ------------------------------------------------------------------------ */
 
-static bool has_negative_values(checked *j)
+static bool has_negative_values(cli_checked *j)
 {
     cli_samples list = j->profile->samples;
     cli_sample sample;
@@ -279,265 +222,68 @@ static bool has_negative_values(checked *j)
     while (cli_samples_next(&list, &sample))
         for (size_t i = 0; i < sample.values_len; i++)
             found += sample.values[i] < 0;
-    return found && find(j, "%" PRIu64 " values are negative", found);
+    return found && cli_found(j, "%" PRIu64 " values are negative", found);
 }
 
 /* Both are how receivers are set by default. */
-static bool is_of_another_time(checked *j, int64_t nanos)
+static bool is_of_another_time(cli_checked *j, int64_t nanos)
 {
     enum { HOUR = 3600, TEN_MINUTES = 600 };
     int64_t seconds = nanos / 1000000000, now = (int64_t)time(NULL);
     if (seconds && seconds < now - HOUR)
-        return find(j, "its time is %" PRId64 " minutes ago, and an hour is taken by default",
-                    (now - seconds) / 60);
-    return seconds > now + TEN_MINUTES && find(j, "its time is in the future");
+        return cli_found(j, "its time is %" PRId64 " minutes ago, and an hour is taken by default",
+                         (now - seconds) / 60);
+    return seconds > now + TEN_MINUTES && cli_found(j, "its time is in the future");
 }
 
-static bool has_another_time(checked *j, const otlp_profile *p, size_t number)
+static bool has_another_time(cli_checked *j, const otlp_profile *p, size_t number)
 {
     (void)number;
     return is_of_another_time(j, (int64_t)p->time_unix_nano);
 }
 
-static bool is_late(checked *j)
+static bool is_late(cli_checked *j)
 {
-    return j->request ? any_profile(j, has_another_time)
+    return j->request ? cli_any_profile(j, has_another_time)
                       : is_of_another_time(j, j->profile->view->time_nanos);
 }
 
-static bool is_zstd(checked *j)
+static bool is_zstd(cli_checked *j)
 {
-    return !strcmp(j->profile->census.format, "zstd") && find(j, "it is compressed by zstd");
+    return !strcmp(j->profile->census.format, "zstd") && cli_found(j, "it is compressed by zstd");
 }
 
 enum { SAMPLES_MOST = 16000, BYTES_MOST = 4 << 20 };
 
-static bool is_large(checked *j)
+static bool is_large(cli_checked *j)
 {
     const pprofdelta_census *c = &j->profile->census;
     if (c->samples > SAMPLES_MOST)
-        return find(j, "it has %" PRIu64 " samples, and %d are taken by default", c->samples,
-                    SAMPLES_MOST);
+        return cli_found(j, "it has %" PRIu64 " samples, and %d are taken by default", c->samples,
+                         SAMPLES_MOST);
     return c->inflated_len > BYTES_MOST &&
-           find(j, "it has %" PRIu64 " bytes, and %d are taken by default", c->inflated_len,
-                BYTES_MOST);
+           cli_found(j, "it has %" PRIu64 " bytes, and %d are taken by default", c->inflated_len,
+                     BYTES_MOST);
 }
 
-static bool has_type_with_dash(checked *j)
+static bool has_type_with_dash(cli_checked *j)
 {
     for (size_t i = 0; i < j->profile->view->n_sample_type; i++) {
         cli_string type = cli_profile_type(j->profile, i);
         if (memchr(type.ptr, '-', type.len))
-            return find(j, "the name of the type %s has a dash", shown(type));
+            return cli_found(j, "the name of the type %s has a dash", shown(type));
     }
     return false;
 }
 
 /* Nothing can find a name for such a location. */
-static bool has_lost_locations(checked *j)
+static bool has_lost_locations(cli_checked *j)
 {
     const Pd__View__Profile *v = j->profile->view;
     size_t found = 0;
     for (size_t i = 0; i < v->n_location; i++)
         found += !v->location[i]->n_line && !v->location[i]->mapping_id;
-    return found && find(j, "%zu locations have neither lines nor a mapping", found);
-}
-
-/* ---- profcheck ----------------------------------------------------------------------------------- */
-
-enum { MAPPING, LOCATION, FUNCTION, LINK, STRING, ATTRIBUTE, STACK, TABLES };
-
-static const char *const table_names[TABLES] = {"mapping", "location",  "function", "link",
-                                                "string",  "attribute", "stack"};
-
-static void count_entries(const dictionary *d, size_t lens[TABLES])
-{
-    lens[MAPPING] = d->n_mapping_table;
-    lens[LOCATION] = d->n_location_table;
-    lens[FUNCTION] = d->n_function_table;
-    lens[LINK] = d->n_link_table;
-    lens[STRING] = d->n_string_table;
-    lens[ATTRIBUTE] = d->n_attribute_table;
-    lens[STACK] = d->n_stack_table;
-}
-
-/* Our reader takes a table without its zero value if nothing refers to it. */
-static bool lacks_table(checked *j)
-{
-    size_t lens[TABLES] = {0};
-    if (j->request && j->request->dictionary)
-        count_entries(j->request->dictionary, lens);
-    for (unsigned i = 0; j->request && i < TABLES; i++)
-        if (!lens[i])
-            return find(j, "the %s table has not its zero value", table_names[i]);
-    return false;
-}
-
-/* Which entries something refers to. */
-typedef struct marks {
-    const dictionary *d;
-    bool *used[TABLES];
-} marks;
-
-static void mark(marks *m, unsigned table, const int32_t *list, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        m->used[table][list[i]] = true;
-}
-
-static void mark_one(marks *m, unsigned table, int32_t index)
-{
-    mark(m, table, &index, 1);
-}
-
-static void mark_type(marks *m, const Pd__Otlp__ValueType *type)
-{
-    if (!type)
-        return;
-    mark_one(m, STRING, type->type_strindex);
-    mark_one(m, STRING, type->unit_strindex);
-}
-
-static void mark_profile(marks *m, const otlp_profile *p)
-{
-    mark_type(m, p->sample_type);
-    mark_type(m, p->period_type);
-    mark(m, ATTRIBUTE, p->attribute_indices, p->n_attribute_indices);
-    for (size_t i = 0; i < p->n_samples; i++) {
-        const Pd__Otlp__Sample *s = p->samples[i];
-        mark_one(m, STACK, s->stack_index);
-        mark_one(m, LINK, s->link_index);
-        mark(m, ATTRIBUTE, s->attribute_indices, s->n_attribute_indices);
-    }
-}
-
-/* In profcheck's order: what refers to an entry may itself be an orphan. */
-static void mark_dictionary(marks *m)
-{
-    const dictionary *d = m->d;
-    for (size_t i = 0; i < d->n_stack_table; i++)
-        mark(m, LOCATION, d->stack_table[i]->location_indices,
-             d->stack_table[i]->n_location_indices);
-    for (size_t i = 0; i < d->n_location_table; i++) {
-        const Pd__Otlp__Location *l = d->location_table[i];
-        mark_one(m, MAPPING, l->mapping_index);
-        mark(m, ATTRIBUTE, l->attribute_indices, l->n_attribute_indices);
-        for (size_t k = 0; k < l->n_lines; k++)
-            mark_one(m, FUNCTION, l->lines[k]->function_index);
-    }
-    for (size_t i = 0; i < d->n_mapping_table; i++) {
-        mark_one(m, STRING, d->mapping_table[i]->filename_strindex);
-        mark(m, ATTRIBUTE, d->mapping_table[i]->attribute_indices,
-             d->mapping_table[i]->n_attribute_indices);
-    }
-    for (size_t i = 0; i < d->n_function_table; i++) {
-        const int32_t names[] = {d->function_table[i]->name_strindex,
-                                 d->function_table[i]->system_name_strindex,
-                                 d->function_table[i]->filename_strindex};
-        mark(m, STRING, names, 3);
-    }
-    for (size_t i = 0; i < d->n_attribute_table; i++) {
-        mark_one(m, STRING, d->attribute_table[i]->key_strindex);
-        mark_one(m, STRING, d->attribute_table[i]->unit_strindex);
-    }
-}
-
-static bool mark_visited(checked *j, const otlp_profile *p, size_t number)
-{
-    (void)number;
-    mark_profile(j->marks, p);
-    return false;
-}
-
-static bool has_orphans(checked *j)
-{
-    if (!j->request || !j->request->dictionary)
-        return false;
-    const dictionary *d = j->request->dictionary;
-    size_t lens[TABLES];
-    count_entries(d, lens);
-    marks m = {.d = d};
-    for (unsigned i = 0; i < TABLES; i++)
-        m.used[i] = cli_keep(lens[i] + 1, sizeof *m.used[i]);
-    j->marks = &m;
-    any_profile(j, mark_visited);
-    j->marks = NULL;
-    mark_dictionary(&m);
-    for (unsigned i = 0; i < TABLES; i++)
-        for (size_t k = 1; k < lens[i]; k++)
-            if (!m.used[i][k])
-                return find(j, "nothing refers to entry %zu of the %s table", k, table_names[i]);
-    return false;
-}
-
-static bool has_duplicates(checked *j)
-{
-    const dictionary *d = j->request ? j->request->dictionary : NULL;
-    cli_numbers strings = {.len = 0}, mappings = {.len = 0};
-    for (size_t i = 0; d && i < d->n_string_table; i++) {
-        cli_string s = string_at(d, (int32_t)i);
-        if (cli_numbers_of(&strings, cli_key_of(s.ptr, s.len), i) != i)
-            return find(j, "string %zu is there twice", i);
-    }
-    for (size_t i = 1; d && i < d->n_mapping_table; i++) {
-        uint8_t *packed =
-            cli_keep(protobuf_c_message_get_packed_size(&d->mapping_table[i]->base) + 1, 1);
-        size_t len = protobuf_c_message_pack(&d->mapping_table[i]->base, packed);
-        if (cli_numbers_of(&mappings, cli_key_of(packed, len), i) != i)
-            return find(j, "mapping %zu is there twice", i);
-        cli_drop(packed);
-    }
-    return false;
-}
-
-static bool has_bad_entries(checked *j)
-{
-    const dictionary *d = j->request ? j->request->dictionary : NULL;
-    for (size_t i = 1; d && i < d->n_mapping_table; i++) {
-        const Pd__Otlp__Mapping *m = d->mapping_table[i];
-        if ((m->memory_start || m->memory_limit) && m->memory_start >= m->memory_limit)
-            return find(j, "mapping %zu ends before it begins", i);
-    }
-    for (size_t i = 0; d && i < d->n_location_table; i++)
-        for (size_t k = 0; k < d->location_table[i]->n_lines; k++)
-            if (d->location_table[i]->lines[k]->line < 0 ||
-                d->location_table[i]->lines[k]->column < 0)
-                return find(j, "location %zu has a line or a column below 0", i);
-    for (size_t i = 0; d && i < d->n_function_table; i++)
-        if (d->function_table[i]->start_line < 0)
-            return find(j, "function %zu begins at a line below 0", i);
-    return false;
-}
-
-static bool has_bad_samples(checked *j, const otlp_profile *p, size_t number)
-{
-    for (size_t i = 0; i < p->n_samples; i++) {
-        const Pd__Otlp__Sample *s = p->samples[i], *first = p->samples[0];
-        bool is_other = !s->n_values != !first->n_values ||
-                        !s->n_timestamps_unix_nano != !first->n_timestamps_unix_nano;
-        size_t due = s->n_timestamps_unix_nano ? s->n_timestamps_unix_nano : 1;
-        if (is_other || (s->n_values && s->n_values != due))
-            return find(j, "sample %zu of profile %zu has another number of values or timestamps",
-                        i, number);
-        for (size_t k = 0; k < s->n_timestamps_unix_nano; k++)
-            if (s->timestamps_unix_nano[k] - p->time_unix_nano >= p->duration_nano)
-                return find(j, "a timestamp of sample %zu of profile %zu is not within its time", i,
-                            number);
-    }
-    return false;
-}
-
-static bool has_bad_profiles(checked *j)
-{
-    for (size_t i = 0; j->request && i < j->request->n_resource_profiles; i++) {
-        const Pd__Otlp__ResourceProfiles *r = j->request->resource_profiles[i];
-        if (!r->n_scope_profiles)
-            return find(j, "resource_profiles %zu has no scope_profiles", i);
-        for (size_t k = 0; k < r->n_scope_profiles; k++)
-            if (!r->scope_profiles[k]->n_profiles)
-                return find(j, "scope_profiles %zu has no profiles", k);
-    }
-    return any_profile(j, has_bad_samples);
+    return found && cli_found(j, "%zu locations have neither lines nor a mapping", found);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------- */
@@ -554,33 +300,36 @@ typedef enum effect { REFUSES, DROPS, RENAMES, MULTIPLIES, LEAVES } effect;
 static const struct {
     unsigned receivers;
     effect effect;
-    bool (*finds)(checked *j);
+    bool (*finds)(cli_checked *j); /* or, for each Profile of a request, */
+    cli_visit_profile *each;
     const char *next; /* what to do */
 } rules[] = {
-    {PARCA, REFUSES, is_empty_somewhere, "write it with --for=parca"},
-    {PARCA, REFUSES, lacks_period_type, "write it with --for=parca"},
-    {PARCA, REFUSES, lacks_type, "write it with --for=parca"},
-    {PARCA, REFUSES, has_too_many_values, "write it with --for=parca"},
-    {PARCA | OTEL, REFUSES, lacks_table, "write it with --for=parca or otel"},
-    {PARCA, REFUSES, has_bad_link, "mend it where it is made"},
-    {PARCA, REFUSES, has_bad_period, "write it with --for=parca"},
-    {PARCA, REFUSES, lacks_resource, "write it with --for=parca"},
-    {PARCA, REFUSES, has_unset_value, "write it with --for=parca"},
-    {PYROSCOPE | PARCA, REFUSES, is_zstd, "write it with --compress=gzip"},
-    {PYROSCOPE, REFUSES, is_late, "send it at once, or raise validation.reject-older-than"},
-    {PYROSCOPE, REFUSES, is_large, "raise validation.max-profile-*"},
-    {PYROSCOPE, REFUSES, has_type_with_dash, "name the type without one where it is made"},
-    {PYROSCOPE, REFUSES, makes_too_many, "write it with --for=pyroscope, or without these labels"},
-    {PYROSCOPE, DROPS, has_negative_values, "record it with --snapshot or --for=pyroscope"},
-    {PYROSCOPE, RENAMES, has_referred_key, "write it with --for=pyroscope"},
-    {PYROSCOPE, RENAMES, lacks_name, "write it with --for=pyroscope"},
-    {PYROSCOPE, RENAMES, has_other_name, "write it with --for=pyroscope"},
-    {PYROSCOPE | PARCA, MULTIPLIES, makes_series, "write it with --for, or without these labels"},
-    {OTEL, REFUSES, has_bad_profiles, "write it with --for=otel"},
-    {OTEL, REFUSES, has_orphans, "write it with --for=otel"},
-    {OTEL, REFUSES, has_duplicates, "write it with --for=otel"},
-    {OTEL, REFUSES, has_bad_entries, "mend it where it is made"},
-    {PYROSCOPE | PARCA | PPROF, LEAVES, has_lost_locations, "record the mappings, too"},
+    {PARCA, REFUSES, NULL, has_no_samples, "write it with --for=parca"},
+    {PARCA, REFUSES, NULL, has_no_period_type, "write it with --for=parca"},
+    {PARCA, REFUSES, NULL, has_no_type, "write it with --for=parca"},
+    {PARCA, REFUSES, NULL, has_several_values, "write it with --for=parca"},
+    {PARCA | OTEL, REFUSES, cli_profcheck_tables, NULL, "write it with --for=parca or otel"},
+    {PARCA, REFUSES, has_bad_link, NULL, "mend it where it is made"},
+    {PARCA, REFUSES, NULL, has_negative_period, "write it with --for=parca"},
+    {PARCA, REFUSES, lacks_resource, NULL, "write it with --for=parca"},
+    {PARCA, REFUSES, has_unset_value, NULL, "write it with --for=parca"},
+    {PYROSCOPE | PARCA, REFUSES, is_zstd, NULL, "write it with --compress=gzip"},
+    {PYROSCOPE, REFUSES, is_late, NULL, "send it at once, or raise validation.reject-older-than"},
+    {PYROSCOPE, REFUSES, is_large, NULL, "raise validation.max-profile-*"},
+    {PYROSCOPE, REFUSES, has_type_with_dash, NULL, "name the type without one where it is made"},
+    {PYROSCOPE, REFUSES, NULL, has_too_many_series,
+     "write it with --for=pyroscope, or without these labels"},
+    {PYROSCOPE, DROPS, has_negative_values, NULL, "record it with --snapshot or --for=pyroscope"},
+    {PYROSCOPE, RENAMES, has_referred_key, NULL, "write it with --for=pyroscope"},
+    {PYROSCOPE, RENAMES, NULL, is_without_name, "write it with --for=pyroscope"},
+    {PYROSCOPE, RENAMES, NULL, has_name_of_go, "write it with --for=pyroscope"},
+    {PYROSCOPE | PARCA, MULTIPLIES, NULL, has_many_series,
+     "write it with --for, or without these labels"},
+    {OTEL, REFUSES, cli_profcheck_profiles, NULL, "write it with --for=otel"},
+    {OTEL, REFUSES, cli_profcheck_orphans, NULL, "write it with --for=otel"},
+    {OTEL, REFUSES, cli_profcheck_duplicates, NULL, "write it with --for=otel"},
+    {OTEL, REFUSES, cli_profcheck_entries, NULL, "mend it where it is made"},
+    {PYROSCOPE | PARCA | PPROF, LEAVES, has_lost_locations, NULL, "record the mappings, too"},
 };
 
 int cli_receiver_check(cli_receiver receiver, const cli_profile *profile)
@@ -590,7 +339,7 @@ int cli_receiver_check(cli_receiver receiver, const cli_profile *profile)
                                        [RENAMES] = "gives it another name",
                                        [MULTIPLIES] = "stores it many times",
                                        [LEAVES] = "shows addresses in place of names"};
-    checked j = {.profile = profile, .request = profile->request, .receiver = receiver};
+    cli_checked j = {.profile = profile, .request = profile->request, .receiver = receiver};
     const cli_needs *needs = &cli_receivers[receiver];
     int code = CLI_DONE;
     bool takes_one = receiver == CLI_FOR_OTEL || receiver == CLI_FOR_PPROF;
@@ -599,7 +348,8 @@ int cli_receiver_check(cli_receiver receiver, const cli_profile *profile)
                          j.request ? "pprof; write it with --for=pprof"
                                    : "requests of OTLP; write it with --for=otel");
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!(rules[i].receivers >> receiver & 1) || !rules[i].finds(&j))
+        if (!(rules[i].receivers >> receiver & 1) ||
+            !(rules[i].each ? cli_any_profile(&j, rules[i].each) : rules[i].finds(&j)))
             continue;
         bool is_lost = rules[i].effect == REFUSES || rules[i].effect == DROPS;
         cli_message(is_lost ? CLI_ERROR : CLI_NOTE, "%s: %s (%s) %s: %s; %s", profile->input.name,

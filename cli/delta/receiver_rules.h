@@ -2,7 +2,7 @@
  *
  * The rules are those of the receivers' own code (cli_receivers has the versions), and of profcheck, the checker of
  * OpenTelemetry. Each is a row of the table in receiver_rules.c: for whom, what the receiver does, and the function that
- * finds it. */
+ * finds it. Those of profcheck are in profcheck.c. */
 #ifndef CLI_RECEIVER_RULES_H
 #define CLI_RECEIVER_RULES_H
 
@@ -12,5 +12,30 @@
 /* Prints what the receiver would refuse, drop, rename or multiply, and what to do. Returns CLI_FAILED if something is
  * refused or lost. */
 int cli_receiver_check(cli_receiver receiver, const cli_profile *profile);
+
+/* ---- between the files --------------------------------------------------------------------------- */
+
+/* The file, and what the last rule has found. */
+typedef struct cli_checked {
+    const cli_profile *profile;
+    const Pd__Otlp__Request *request; /* NULL: it is no request */
+    cli_receiver receiver;
+    struct marks *marks; /* of cli_profcheck_orphans */
+    const char *found;
+} cli_checked;
+
+/* Sets what was found. Returns true. */
+__attribute__((format(printf, 2, 3))) bool cli_found(cli_checked *j, const char *format, ...);
+
+/* Calls visit for each Profile of a request until it finds something. They are numbered over the request. */
+typedef bool cli_visit_profile(cli_checked *j, const Pd__Otlp__Profile *p, size_t number);
+bool cli_any_profile(cli_checked *j, cli_visit_profile *visit);
+
+/* profcheck.c: each returns whether it has found something. */
+bool cli_profcheck_tables(cli_checked *j);
+bool cli_profcheck_profiles(cli_checked *j);
+bool cli_profcheck_orphans(cli_checked *j);
+bool cli_profcheck_duplicates(cli_checked *j);
+bool cli_profcheck_entries(cli_checked *j);
 
 #endif

@@ -46,7 +46,7 @@ static struct {
 /* ---- which states ---------------------------------------------------------------------------- */
 
 /* Nothing is there twice: no collector takes the same label twice. */
-static void add(const char *path)
+static void add_state(const char *path)
 {
     size_t at = all.list_len;
     cli_string name = cli_string_base(cli_string_of(path));
@@ -75,7 +75,7 @@ static void add_folder(const char *path)
         pprofdelta_file_kind kind;
         const char *file = folder.files[i].path, *what = cli_regular_kind(file, &kind, why);
         if (!what || kind <= PPROFDELTA_FILE_EMPTY || kind == PPROFDELTA_FILE_STATE)
-            add(file);
+            add_state(file);
         else
             cli_note_left_out(file, cli_keep_print("this is %s, and not a state", what));
     }
@@ -152,10 +152,10 @@ int cli_status_print(const cli_options *o)
     bool is_table = given->operands_len > 1;
     struct timespec now;
     if (o->state)
-        add(o->state);
+        add_state(o->state);
     for (size_t i = 0; i < given->operands_len; i++) {
         bool is_folder = cli_is_folder(given->operands[i]);
-        (is_folder ? add_folder : add)(given->operands[i]);
+        (is_folder ? add_folder : add_state)(given->operands[i]);
         is_table |= is_folder;
     }
     if (is_table && o->status == CLI_REPORT_TEXT)

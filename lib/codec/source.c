@@ -62,7 +62,7 @@ void pd_source_rest(pd_source *s)
 }
 
 /* Goes to the beginning of a file, which is borrowed. */
-static void begin(pd_source *s, pd_mem *mem, pd_bytes file, size_t chunk)
+static void begin_source(pd_source *s, pd_mem *mem, pd_bytes file, size_t chunk)
 {
     if (mem->is_tight)
         pd_source_rest(s);
@@ -182,7 +182,7 @@ pprofdelta_status pd_source_open(pd_source *s, pd_mem *mem, pd_bytes file, size_
 {
     if (chunk && s->is_whole) /* a window of a few chunks is enough */
         pd_source_end(s);
-    begin(s, mem, file, chunk);
+    begin_source(s, mem, file, chunk);
     if (chunk)
         return PPROFDELTA_OK;
     pprofdelta_status status = s->decoder == &plain_decoder ? PPROFDELTA_OK : read_whole(s, err);
@@ -249,7 +249,7 @@ pprofdelta_status pd_source_head(pd_mem *mem, pd_bytes file, pd_head *head, ppro
 {
     pd_source s = {0};
     pprofdelta_error why;
-    begin(&s, mem, file, 0);
+    begin_source(&s, mem, file, 0);
     head->len = 0;
     pprofdelta_status status =
         s.decoder->some(&s, head->bytes, sizeof head->bytes, &head->len, &why);

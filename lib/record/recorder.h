@@ -2,7 +2,7 @@
  *
  *     record -> key -> window, stack -> arena                         (recorder_add.c)
  *     window -> signs -> subtraction -> unsampling -> places -> sum
- *         -> encode -> compress -> sink                               (recorder_decide.c)
+ *         -> encode -> compress -> sink                               (recorder_write.c)
  *
  * A stack is identified by its program counters. Within one process equal program counters are
  * equal places, so a stack that is not written costs a hash of its bytes: no program counter is
@@ -82,7 +82,7 @@ static inline bool pd_recorder_has_seen(const pprofdelta_recorder *recorder)
     return recorder->ledger.window != 0;
 }
 
-/* recorder_decide.c: stores the carries of all rows at the end of the window, before it is committed. */
+/* recorder_write.c: stores the carries of all rows at the end of the window, before it is committed. */
 void pd_recorder_carry_on(pprofdelta_recorder *recorder);
 
 #endif
