@@ -64,9 +64,10 @@ static uint32_t owned_attribute(pd_otlp *o, uint32_t attribute)
     const pd_model_attribute *owned = &o->model->attributes[attribute - 1];
     uint32_t key = pd_otlp_string(o, owned->key), unit = pd_otlp_string(o, owned->unit);
     pd_otlp_entry a = pd_otlp_attribute_begin(o, key);
-    pd_write_raw(&o->writer, a.out,
-                 (pd_bytes){o->model->attribute_values.ptr + owned->off, owned->len});
-    if (!owned->len && o->format != PPROFDELTA_OTLP_PLAIN) /* Parca refuses what has no value */
+    if (owned->len)
+        pd_write_raw(&o->writer, a.out,
+                     (pd_bytes){o->model->attribute_values.ptr + owned->off, owned->len});
+    else if (o->format != PPROFDELTA_OTLP_PLAIN) /* Parca refuses what has no value */
         pd_otlp_put_text(&o->writer, a.out, pd_bytes_of(""));
     return pd_otlp_attribute_end(o, &a, unit);
 }
@@ -244,7 +245,7 @@ pd_bytes pd_otlp_labels(pd_otlp *o, uint64_t sample, pd_bytes labels)
         o->set_ends[number] = o->set_bytes.len;
     }
     o->list.len = 0;
-    if (w->status)
+    if (w->status || !o->set_bytes.len)
         return (pd_bytes){0};
     size_t from = number ? o->set_ends[number - 1] : 0;
     return (pd_bytes){o->set_bytes.ptr + from, o->set_ends[number] - from};
