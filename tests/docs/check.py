@@ -19,7 +19,7 @@ version = sys.argv[4]
 records, receiver = (os.path.abspath(path) for path in sys.argv[5:7])
 sys.path[:0] = [os.path.join(root, "tests", "support")]
 from checks import check, finish  # noqa: E402
-from pages import blocks, examples, read  # noqa: E402
+from pages import examples, read  # noqa: E402
 
 one, two = (os.path.join(root, "testdata", "valid", f"heap.{n}.pb.gz") for n in (1, 2))
 
@@ -77,8 +77,7 @@ def check_receiver(folder):
 for check_program in (check_agent, check_records, check_receiver):
     with tempfile.TemporaryDirectory() as folder:
         check_program(folder)
-check("README.md has consumer.c", blocks("c") == [read("tests", "consumers", "consumer.c")])
-for page, folder, program in (("libpprofdelta.3", "docs", "agent.c"), ("libpprofdelta.3", "consumers", "consumer.cc"),
+for page, folder, program in (("libpprofdelta.3", "consumers", "consumer.c"), ("libpprofdelta.3", "docs", "agent.c"), ("libpprofdelta.3", "consumers", "consumer.cc"),
                               ("libpprofdelta.3", "consumers", "consumer.go"),
                               ("libpprofdelta.3", "consumers", "consumer.py"),
                               ("pprofdelta_record.3", "docs", "records.c"), ("pprofdelta_heap.3", "docs", "receiver.c")):
@@ -186,7 +185,7 @@ for header, name in (("pprofdelta_common.h", "libpprofdelta.3"), ("pprofdelta.h"
 
 # ---- README.md, NEWS.md and the pages for contributors ----------------------------------------------
 
-for path, most in (("README.md", 220), ("man/pprofdelta.1", 400)):
+for path, most in (("README.md", 200), ("man/pprofdelta.1", 400)):
     lines = len(read(*path.split("/")).splitlines())
     check(f"{path} has at most {most} lines", lines <= most, lines)
 internal = {name for path in glob.glob("agent/**/*.[ch]", root_dir=root, recursive=True)
@@ -197,17 +196,17 @@ check("--version prints meson's version", version in run(tool, "--version").stdo
 check("the header has it", f'"{version}"' in read("lib", "include", "pprofdelta_common.h"))
 check("NEWS.md begins with it", re.search(r"^## (\S+)", read("NEWS.md"), re.M).group(1) == version)
 
-# What meson.build needs is what README.md and ./dev name.
+# What meson.build needs is what INSTALL.md and ./dev name.
 builds = "".join(read(*path, "meson.build") for path in ((), ("proto",), ("lib",)))
 asked = dict(re.findall(r"dependency\('(?:lib)?([\w-]+)', version: '>= ([\d.]+)'(?!, required: .*get_option)", builds))
 asked["meson"] = re.search(r"meson_version: '>= ([\d.]+)'", builds).group(1)
-readme = read("README.md")
-missing = [name for name, least in asked.items() if not re.search(rf"\b(lib)?{name}\s{least}\b", readme, re.I)]
-check("README.md has the versions that meson.build asks for", len(asked) > 5 and not missing, (asked, missing))
+install = read("INSTALL.md")
+missing = [name for name, least in asked.items() if not re.search(rf"\b(lib)?{name}\s{least}\b", install, re.I)]
+check("INSTALL.md has the versions that meson.build asks for", len(asked) > 5 and not missing, (asked, missing))
 options = re.findall(r"^option\('(\w+)', type: 'feature'", read("meson_options.txt"), re.M)
-missing = [name for name in options if f"`-D{name}" not in readme + read("CONTRIBUTING.md")]
-check("README.md or CONTRIBUTING.md has every optional part of the build", len(options) > 2 and not missing, missing)
-lists = {system: re.search(rf"^    {system} ((?:.*\\\n)*.*)", readme, re.M).group(1)
+missing = [name for name in options if f"`-D{name}" not in install + read("CONTRIBUTING.md")]
+check("INSTALL.md or CONTRIBUTING.md has every optional part of the build", len(options) > 2 and not missing, missing)
+lists = {system: re.search(rf"^    {system} ((?:.*\\\n)*.*)", install, re.M).group(1)
          for system in ("dnf install", "apk add", "pacman -S")}
 lists["./dev"] = re.search(r'^base_packages="(.*?)"', read("dev"), re.M | re.S).group(1)
 for system, packages in lists.items():
@@ -218,7 +217,7 @@ contributing = read("CONTRIBUTING.md")
 listed = re.findall(r"^\./dev (\w+)", read("dev"), re.M)
 missing = [command for command in listed if not re.search(rf"`./dev {command}\b", contributing)]
 check("CONTRIBUTING.md has every command of ./dev", len(listed) > 5 and not missing, missing)
-for path in ("README.md", "CONTRIBUTING.md", "lib/README.md", "tests/bench/README.md", "tests/e2e/README.md",
+for path in ("README.md", "INSTALL.md", "CONTRIBUTING.md", "SECURITY.md", "VERSIONING.md", "CODE_OF_CONDUCT.md", "lib/README.md", "tests/bench/README.md", "tests/e2e/README.md",
              "tests/leaks/README.md", "bindings/go/README.md", "bindings/go/PORTING.md", "bindings/otelcol/README.md",
              "bindings/python/README.md", *glob.glob("examples/**/README.md", root_dir=root, recursive=True)):
     text = re.sub(r"```.*?```", "", read(path), flags=re.S)
@@ -231,6 +230,10 @@ for path in ("README.md", "CONTRIBUTING.md", "lib/README.md", "tests/bench/READM
         [path for path in paths if not path.endswith("/FILE") and  # stands for a name
          not os.path.exists(os.path.join(root, path))]
     check(f"the links and paths of {path} lead somewhere", not missing, missing)
-man_links = links(readme + contributing)
+pictures = glob.glob("docs/pictures/*.webp", root_dir=root)
+large = [name for name in pictures if os.path.getsize(os.path.join(root, name)) > 150 << 10]
+used = re.findall(r'(?:src|srcset)="([^"]+)"', read("README.md"))
+check("the pictures are those of README.md, of at most 150 KiB each", not large and sorted(pictures) == sorted(used), (large, used))
+man_links = links(read("README.md") + contributing)
 check("the pages that README.md names are there", len(man_links) > 4 and man_links <= set(pages), man_links - set(pages))
 finish()

@@ -34,7 +34,7 @@ def trailer(tree, **env):
 
 
 def dated(date):
-    return f" -- the pprofdelta authors <maintainers@pprofdelta.invalid>  {date}"
+    return f" -- whoever distributes this package <root@localhost>  {date}"
 
 
 put('#!/bin/sh\ncp debian/changelog "$KEPT" && : >../a.deb\n', folder, "dpkg-buildpackage", mode=0o755)

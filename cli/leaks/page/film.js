@@ -75,7 +75,7 @@ function layersOf(film, labelOf) {
     const members = finding.members.filter((one) => !taken.has(one));
     if (!members.length || finding.what === "rest" || layers.length === MOST) continue;
     members.forEach((one) => taken.add(one));
-    const label = labelOf(film.stacks[finding.own] ?? members[0]), values = sumOf(members, film.points);
+    const label = nameOf(finding) + (finding.place?.line > 0 ? ` ${placeText(finding.place).split("/").at(-1)}` : ""), values = sumOf(members, film.points);
     const same = layers.find((layer) => layer.label === label && layer.kind === finding.kind);
     if (same) {
       addTo(same.values, values);
