@@ -406,7 +406,9 @@ static bool is_due(bool is_last)
     credit = is_full ? most_credit : credit + (int64_t)gained;
     credit = credit < most_credit ? credit : most_credit;
     last_time = now;
-    return is_last ? (pd_now() - pd_the_agent.begun_nanos) / 100 >= last_cost : credit > 0;
+    if (!is_last)
+        return credit > 0;
+    return !pd_agent_is_young() && (pd_now() - pd_the_agent.begun_nanos) / 100 >= last_cost;
 }
 
 /* ---- the account ----------------------------------------------------------------------------- */

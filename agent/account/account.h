@@ -26,7 +26,7 @@
  * Reading smaps takes the kernel time in proportion to the resident memory. Accounts take at most
  * 1% of one processor in the long run. A window without one has a comment that says so. The last
  * window always has an account, but not that of a process that lived for less than
- * 100 times as long as an account takes: 100 ms where none was made before. */
+ * 100 times as long as an account takes (100 ms where none was made before), or is young (PD_YOUNG_NANOS). */
 #ifndef PD_AGENT_ACCOUNT_H
 #define PD_AGENT_ACCOUNT_H
 

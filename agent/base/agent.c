@@ -52,6 +52,16 @@ bool pd_agent_is_recording(void)
            getpid() == atomic_load(&pd_the_agent.pid);
 }
 
+bool pd_agent_is_command(void)
+{
+    return getpid() == (pid_t)pd_given.command_pid;
+}
+
+bool pd_agent_is_young(void)
+{
+    return !pd_agent_is_command() && pd_now() - pd_the_agent.begun_nanos < (int64_t)PD_YOUNG_NANOS;
+}
+
 uint64_t pd_nanos_of(clockid_t clock)
 {
     struct timespec now;

@@ -30,7 +30,7 @@ typedef struct pd_agent {
 extern pd_agent pd_the_agent;
 extern pd_settings pd_given; /* written by the constructor */
 
-/* The windows of a process with fewer samples have no names of functions: short processes are many. */
+/* The windows of a process with fewer samples have no names of functions. */
 enum { PD_SAMPLES_FEW = 4 };
 
 /* Read by the fast path of free, written by the tracker. */
@@ -59,6 +59,15 @@ bool pd_agent_set_heap(pprofdelta_heap *heap);
 /* Returns whether this process is recorded and the agent may make system calls: not if it is confined. Nor
  * is the child of a vfork. */
 bool pd_agent_is_recording(void);
+
+/* Returns whether this process is the one that `pprofdelta record` became. */
+bool pd_agent_is_command(void);
+
+/* Short processes are many, as those of a build, and what the agent does for each must be a small part of its life. A
+ * process that COMMAND started is young for a second. While it is young, the agent's thread does nothing that was not
+ * requested, and if it ends, its window has no account and no names of functions. */
+#define PD_YOUNG_NANOS PD_NANOS_PER_SECOND
+bool pd_agent_is_young(void);
 
 /* Nanoseconds since 1970. */
 int64_t pd_now(void);

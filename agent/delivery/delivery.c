@@ -79,13 +79,20 @@ static int deliver_profile(void *cookie, const void *data, size_t len)
     return (pd_given.command ? to_command(d) : to_file(d)) ? 0 : -1;
 }
 
+/* What a command gets may go where the binaries are not. */
+static bool has_names(const delivery *d)
+{
+    return atomic_load(&pd_the_agent.samples) >= PD_SAMPLES_FEW &&
+           (!d->is_last || pd_given.command || !pd_agent_is_young());
+}
+
 static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
 {
     const pprofdelta_sink sink = {.write = deliver_profile, .cookie = d};
     const pprofdelta_heap_inuse inuse =
         pd_given.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     pd_reserve_allow(true);
-    if (atomic_load(&pd_the_agent.samples) >= PD_SAMPLES_FEW)
+    if (has_names(d))
         pd_function_names_open();
     pprofdelta_status status = pprofdelta_heap_write(heap, inuse, &sink, err);
     pd_function_names_close();

@@ -152,6 +152,6 @@ void pd_keep_add(const pd_fixed_text *path)
 
 void pd_keep_end(void)
 {
-    if (pd_given.keep && (pid_t)pd_given.command_pid == getpid())
+    if (pd_given.keep && pd_agent_is_command())
         pd_spool_remove(name_of_list().bytes);
 }

@@ -45,7 +45,7 @@ void pd_summary_tell(void)
 /* Only one process prints these messages, however many are recorded. */
 static bool is_ours(void)
 {
-    return (pid_t)pd_given.command_pid == getpid() && !pd_given.is_quiet;
+    return pd_agent_is_command() && !pd_given.is_quiet;
 }
 
 void pd_summary_begin(void)

@@ -76,8 +76,7 @@ static void notify_interrupted(void)
 void pd_agent_end(void)
 {
     /* A process without a sample writes nothing. But if `pprofdelta record` became it, it says so. */
-    if (!pd_agent_is_recording() ||
-        (!atomic_load(&pd_the_agent.samples) && getpid() != (pid_t)pd_given.command_pid))
+    if (!pd_agent_is_recording() || (!atomic_load(&pd_the_agent.samples) && !pd_agent_is_command()))
         return;
     if (!pd_work(end_once, NULL))
         notify_interrupted();

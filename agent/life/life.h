@@ -80,7 +80,7 @@ void pd_fork_begin(void);
  * The agent's thread: it delivers a window every interval and on request.
  *
  * The first sample starts it, so a program that allocates little stays single-threaded. Most processes are short: so
- * it waits for a tenth of a second or for a request before it does anything, and a process that ends meanwhile does
+ * it waits for a time or for a request before it does anything, and a process that ends meanwhile does
  * not wait for it. All
  * signals are blocked in it. On Linux 5.9 and later it has its own table of descriptors, which is
  * empty except for the file that it is writing: what it opens does not change the program's

@@ -172,12 +172,12 @@ static bool is_pressed(void)
     return last > before && last - before >= enough;
 }
 
-/* Works until a request to end, and returns that. */
-static unsigned work_until_end(void)
+/* Works until a request to end, and returns that. begun: when the thread began to wait. */
+static unsigned work_until_end(uint64_t begun)
 {
     const uint64_t interval = pd_given.interval_nanos;
     uint64_t pause = atomic_load(&has_no_main) ? PD_NANOS_PER_SECOND / 1000 : PD_NANOS_PER_SECOND;
-    uint64_t deadline = clock_now() + interval, next_check = clock_now() + pause;
+    uint64_t deadline = begun + interval, next_check = begun + pause;
     bool has_main = true, was_pressed = false; /* the latter: since the last window on time */
     for (;;) {
         await_request(deadline < next_check ? deadline : next_check);
@@ -211,12 +211,14 @@ static unsigned work_until_end(void)
     }
 }
 
-/* Most processes are short, and end before the thread has anything to do. Returns false if this one has. */
-static bool begin_work(void)
+/* Most processes are short, and end before the thread has anything to do. Returns false if this one has. What would be
+ * lost if it is killed meanwhile is bounded by the time, and by the number of samples (pd_worker_sampled). */
+static bool begin_work(uint64_t begun)
 {
-    const uint64_t delay = PD_NANOS_PER_SECOND / 10;
+    const uint64_t interval = pd_given.interval_nanos,
+                   most = pd_agent_is_command() ? PD_NANOS_PER_SECOND / 10 : PD_YOUNG_NANOS;
     int waiting = WAITING;
-    await_request(clock_now() + delay);
+    await_request(begun + (interval < most ? interval : most));
     pd_loader_expect(true);
     if (atomic_compare_exchange_strong(&state, &waiting, RUNNING))
         return true;
@@ -226,17 +228,18 @@ static bool begin_work(void)
 
 static void *run_thread(void *unused)
 {
+    const uint64_t begun = clock_now();
     pd_this_thread.is_inside = true;
     atomic_store(&thread_tid, (pid_t)syscall(SYS_gettid));
     pprofdelta_sampler_init(&pd_this_thread.sampler, 0, 0);
     prctl(PR_SET_NAME, "pprofdelta", 0, 0, 0);
-    if (!begin_work())
+    if (!begin_work(begun))
         return unused;
     pd_this_thread.has_own_descriptors = !atomic_load(&has_no_main) && pd_spool_own_table();
     pd_await_set(&is_coming, 0);
     pd_loader_try();
     prepare_for_death();
-    unsigned requested = work_until_end();
+    unsigned requested = work_until_end(begun);
     pd_await_set(&state, STOPPED);
     if (requested & PD_REQUEST_STOP)
         end_thread(0);
@@ -312,12 +315,12 @@ static __attribute__((noinline)) void check_threshold(void)
 
 void pd_worker_sampled(uint64_t n)
 {
-    enum { SAMPLES_PER_CHECK = 8 };
+    enum { SAMPLES_PER_CHECK = 8, SAMPLES_MANY = 1000 };
     if (atomic_load_explicit(&pd_is_confined, memory_order_relaxed))
         return;
     if (atomic_load_explicit(&state, memory_order_relaxed) == NONE)
         pd_own_stack_call(start_thread, NULL);
-    if (pd_region_has_grown())
+    if (n == SAMPLES_MANY || pd_region_has_grown())
         pd_worker_ask(PD_REQUEST_GROWN);
     if (pd_given.threshold && n % SAMPLES_PER_CHECK == 0)
         check_threshold();

@@ -268,12 +268,13 @@ static void stand_still(void)
         continue;
 }
 
-/* Ends at once, and tells whether there was a file for the last window. */
-APART int live_briefly(int blocks, const char *folder)
+/* Ends after so many milliseconds, and tells whether there was a file for the last window. */
+APART int live_briefly(int blocks, const char *folder, int milliseconds)
 {
     char path[4096];
     for (int i = 0; i < blocks; i++) // NOLINT(clang-analyzer-unix.Malloc): leaked, as it should be
         used(malloc(MIB), MIB);
+    usleep((useconds_t)milliseconds * 1000);
     snprintf(path, sizeof path, "%s/heap.account.%d.live", folder, (int)getpid());
     printf("live %d\n", access(path, F_OK) == 0);
     return 0;
@@ -284,8 +285,9 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "";
     int all = strcmp(what, "all") == 0;
     setvbuf(stdout, NULL, _IOFBF, 4096);
-    if (argc > 3 && !strcmp(what, "briefly"))
-        return live_briefly((int)strtol(argv[2], NULL, 10), argv[3]);
+    if (argc > 4 && !strcmp(what, "briefly"))
+        return live_briefly((int)strtol(argv[2], NULL, 10), argv[3],
+                            (int)strtol(argv[4], NULL, 10));
     if (all || !strcmp(what, "maps") || !strcmp(what, "fork"))
         maps();
     if (all || !strcmp(what, "slack"))
