@@ -48,12 +48,12 @@ static bool pass_terminal(const job *j, pid_t from, pid_t to)
     return tcgetpgrp(j->tty) == from && !tcsetpgrp(j->tty, to);
 }
 
+/* All signals are blocked. */
 static _Noreturn void guard_group(const job *j, pid_t parent)
 {
     siginfo_t from;
     sigset_t all;
     sigfillset(&all);
-    sigprocmask(SIG_SETMASK, &all, NULL);
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGUSR1);
     while (getppid() == parent) {
@@ -74,13 +74,18 @@ static void wait_for(pid_t child)
     }
 }
 
-/* Returns 0, or an errno value. */
+/* Returns 0, or an errno value. The uploader may have ended before the guard has run: no signal must end the guard
+ * before it has passed on the others. */
 static int start_guard(job *j)
 {
+    sigset_t all, mask;
     pid_t parent = getpid();
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &mask);
     j->group = fork();
     if (!j->group)
         guard_group(j, parent);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
     if (j->group < 0)
         return errno;
     setpgid(j->group, j->group); /* the guard does it, too: one of both is first */
