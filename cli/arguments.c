@@ -1,5 +1,4 @@
 /* Reading a command line: see arguments.h. */
-#include "receiver.h"
 #include "arguments.h"
 
 #include "cli.h"
@@ -7,6 +6,7 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
+#include "receiver.h"
 #include "suggest.h"
 
 #include <errno.h>
@@ -131,10 +131,12 @@ static _Noreturn void print_help(const cli_command *command)
 {
     fputs(command->before, stdout);
     const cli_option *option = command->options;
-    do
+    do {
         if (!(option->not_of & command->verb))
             fputs(option->help, stdout);
-    while (option++->take);
+        if (option->take == cli_receiver_take)
+            cli_receiver_help();
+    } while (option++->take);
     fputs(command->after ? command->after : "", stdout);
     exit(cli_output_end_text());
 }
@@ -202,26 +204,30 @@ static const char *list_names(const char *const *names)
     return list;
 }
 
+const char *const cli_choices[CLI_CHOICES][CLI_WORDS_MOST] = {
+    [CLI_COMPRESSION] = {"gzip", "zstd", "none"},
+    [CLI_BODY] = {"zstd", "none"}, /* of the buffers of an Arrow file */
+    [CLI_FORMAT] = {PPROFDELTA_FORMAT_NAMES},
+    [CLI_ON_RESET] = {"auto", "restart", "clamp", "negative", "fail"},
+    [CLI_FIRST] = {"full", "zero"},
+    [CLI_DEFAULT_TYPE] = {"counter", "keep"},
+    [CLI_REPORT] = {"", "text", "json"},
+    [CLI_STATUS] = {"", "text", "json", "openmetrics"},
+};
+
+int cli_choose(const cli_option *option, const char *const *words, const char *value)
+{
+    int first = !*words[0], i = first;
+    while (value && words[i] && strcmp(value, words[i]) != 0)
+        i++;
+    if (value && !words[i])
+        cli_bad_value(option->name, value, list_names(words + first));
+    return i;
+}
+
 void cli_take_choice(const cli_option *option, const char *value, void *chosen)
 {
-    static const char *const choices[][6] = {
-        [CLI_COMPRESSION] = {"gzip", "zstd", "none"},
-        [CLI_BODY] = {"zstd", "none"}, /* of the buffers of an Arrow file */
-        [CLI_FORMAT] = {PPROFDELTA_FORMAT_NAMES},
-        [CLI_ON_RESET] = {"auto", "restart", "clamp", "negative", "fail"},
-        [CLI_FIRST] = {"full", "zero"},
-        [CLI_DEFAULT_TYPE] = {"counter", "keep"},
-        [CLI_REPORT] = {"", "text", "json"},
-        [CLI_RECEIVER] = {CLI_RECEIVER_WORDS},
-        [CLI_STATUS] = {"", "text", "json", "openmetrics"},
-    };
-    const char *const *names = choices[option->what];
-    int first = !*names[0], i = first;
-    while (value && names[i] && strcmp(value, names[i]) != 0)
-        i++;
-    if (value && !names[i])
-        cli_bad_value(option->name, value, list_names(names + first));
-    *(int *)chosen = i;
+    *(int *)chosen = cli_choose(option, cli_choices[option->what], value);
 }
 
 void cli_take_flag(const cli_option *option, const char *value, void *flag)

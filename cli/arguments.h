@@ -56,7 +56,7 @@ void cli_check_files(const char *const *files, size_t len, bool are_read_again);
 /* The value is wrong. `allowed` ends the sentence "must be ...". */
 _Noreturn void cli_bad_value(const char *option, const char *value, const char *allowed);
 
-/* option.what: which words an option takes. Their order is that of the values of the library, or of
+/* option.what: which words an option takes (cli_choices). Their order is that of the values of the library, or of
  * cli_report_form. */
 enum {
     CLI_COMPRESSION,
@@ -66,13 +66,20 @@ enum {
     CLI_FIRST,
     CLI_DEFAULT_TYPE,
     CLI_REPORT,
-    CLI_RECEIVER,
     CLI_STATUS,
+    CLI_CHOICES
 };
 
 typedef enum cli_report_form { CLI_REPORT_NONE, CLI_REPORT_TEXT, CLI_REPORT_JSON } cli_report_form;
 
 enum { CLI_OPENMETRICS = CLI_REPORT_JSON + 1 }; /* of --status only */
+
+/* A list ends with NULL. One that begins with an empty word is of an option that need not have a value. */
+enum { CLI_WORDS_MOST = 6 };
+extern const char *const cli_choices[CLI_CHOICES][CLI_WORDS_MOST];
+
+/* The number of the value among such words. */
+int cli_choose(const cli_option *option, const char *const *words, const char *value);
 
 enum { CLI_CLEARED = 1 }; /* a flag becomes false */
 

@@ -1,20 +1,82 @@
 #include "receiver.h"
 
-const cli_needs cli_receivers[CLI_RECEIVERS] = {
-    [CLI_FOR_NONE] = {"", "", PPROFDELTA_PPROF, PPROFDELTA_GZIP, false},
-    [CLI_FOR_PYROSCOPE] = {"Pyroscope", "2 of August 2026", PPROFDELTA_OTLP, PPROFDELTA_GZIP, true},
-    [CLI_FOR_PARCA] = {"Parca", "of July 2026", PPROFDELTA_OTLP_PARCA, PPROFDELTA_GZIP, true},
-    [CLI_FOR_OTEL] = {"OpenTelemetry", "profcheck of August 2026", PPROFDELTA_OTLP_PLAIN,
-                      PPROFDELTA_GZIP, true},
-    [CLI_FOR_PPROF] = {"pprof", "of Go 1.26", PPROFDELTA_PPROF, PPROFDELTA_GZIP, true},
-};
+#include "instant.h"
+#include "message.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define SECOND INT64_C(1000000000)
+
+const pprofdelta_receiver cli_receivers[CLI_RECEIVERS] = {{.word = ""}, PPROFDELTA_RECEIVERS};
+
+void cli_receiver_take(const cli_option *option, const char *value, void *receiver)
+{
+    const char *words[CLI_RECEIVERS + 1] = {NULL};
+    for (int i = 0; i < CLI_RECEIVERS; i++)
+        words[i] = cli_receivers[i].word;
+    *(int *)receiver = cli_choose(option, words, value);
+}
+
+void cli_receiver_help(void)
+{
+    for (int i = CLI_FOR_NONE + 1; i < CLI_RECEIVERS; i++) {
+        const pprofdelta_receiver *r = &cli_receivers[i];
+        char text[64], age[32] = "";
+        if (r->max_age)
+            snprintf(age, sizeof age, ", at most %dh old", (int)(r->max_age / 3600));
+        snprintf(text, sizeof text, "%s: %s, %s%s", r->word, cli_choices[CLI_FORMAT][r->format],
+                 cli_choices[CLI_COMPRESSION][r->compression], age);
+        printf(i % 2 ? "          %-40s" : "%s\n", text);
+    }
+}
 
 void cli_receiver_set(cli_receiver receiver, pprofdelta_format *format,
                       pprofdelta_compression *compression)
 {
-    const cli_needs *needs = &cli_receivers[receiver];
+    const pprofdelta_receiver *needs = &cli_receivers[receiver];
     if ((int)*format == CLI_NOT_GIVEN)
         *format = needs->format;
     if ((int)*compression == CLI_NOT_GIVEN)
         *compression = needs->compression;
+}
+
+/* ---- windows that had to wait -------------------------------------------------------------------- */
+
+static int64_t age_limit(const cli_waiting *w)
+{
+    return w->max_age_nanos ? w->max_age_nanos : cli_receivers[w->receiver].max_age * SECOND;
+}
+
+/* The time in it (see put_times in encode_otlp.c); 0 or less: not known. */
+static int64_t time_of(const cli_waiting *w)
+{
+    return w->format == PPROFDELTA_OTLP_PLAIN ? w->from_nanos : w->to_nanos;
+}
+
+bool cli_waiting_is_late(const cli_waiting *w, int64_t at_nanos)
+{
+    const int64_t limit = age_limit(w), time = time_of(w);
+    return limit && time > 0 && time < at_nanos - limit;
+}
+
+bool cli_waiting_must_stay(const cli_waiting *w, bool is_told, const char *instead)
+{
+    char limit[48];
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    const int64_t now = (int64_t)t.tv_sec * SECOND + t.tv_nsec;
+    const long long age = (now - (time_of(w) > 0 ? time_of(w) : now)) / SECOND;
+    cli_span_format(age_limit(w), limit);
+    if (!cli_waiting_is_late(w, now))
+        return false;
+    if (w->max_age_nanos)
+        cli_error("%s: the time of the window is %lld s ago, and --max-age is %s: %s", w->name, age,
+                  limit, instead);
+    else if (!is_told)
+        cli_note("%s: the time of the window is %lld s ago, and %s takes %s by default; it is sent "
+                 "as it is. If it is refused, raise that limit there, or give --max-age=%lldm: %s",
+                 w->name, age, cli_receivers[w->receiver].name, limit,
+                 (long long)(age_limit(w) / SECOND / 60), instead);
+    return w->max_age_nanos;
 }

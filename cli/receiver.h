@@ -1,13 +1,15 @@
-/* The receivers of profiles: what each needs, in one table. --for=NAME of the delta, sum, merge and record sets it in
- * one word; check --for=NAME says before sending what the receiver would do with a file (delta/receiver_rules.c). */
+/* The receivers of profiles: what each takes is a row of PPROFDELTA_RECEIVERS. --for=NAME of the delta, sum, merge, record
+ * and recover sets it in one word; check --for=NAME says before sending what the receiver would do with a file
+ * (delta/receiver_rules.c). */
 #ifndef CLI_RECEIVER_H
 #define CLI_RECEIVER_H
 
+#include "arguments.h"
 #include "pprofdelta.h"
 
 #include <stdbool.h>
 
-/* In the order of the words of --for. */
+/* In the order of the rows. */
 typedef enum cli_receiver {
     CLI_FOR_NONE, /* not given */
     CLI_FOR_PYROSCOPE,
@@ -17,16 +19,11 @@ typedef enum cli_receiver {
     CLI_RECEIVERS
 } cli_receiver;
 
-#define CLI_RECEIVER_WORDS "", "pyroscope", "parca", "otel", "pprof"
+extern const pprofdelta_receiver cli_receivers[CLI_RECEIVERS];
 
-typedef struct cli_needs {
-    const char *name, *version; /* with which the rules were compared */
-    pprofdelta_format format;
-    pprofdelta_compression compression;
-    bool is_snapshot; /* record: in-use values, and not their changes */
-} cli_needs;
-
-extern const cli_needs cli_receivers[CLI_RECEIVERS];
+/* For cli_option.take of --for. --help has what each receiver takes below the line of this option. */
+void cli_receiver_take(const cli_option *option, const char *value, void *receiver);
+void cli_receiver_help(void);
 
 /* Of an option that is not given: the receiver's choice counts. */
 #define CLI_NOT_GIVEN (-1)
@@ -34,5 +31,23 @@ extern const cli_needs cli_receivers[CLI_RECEIVERS];
 /* Sets what is CLI_NOT_GIVEN to what the receiver needs. */
 void cli_receiver_set(cli_receiver receiver, pprofdelta_format *format,
                       pprofdelta_compression *compression);
+
+/* ---- windows that had to wait -------------------------------------------------------------------- */
+
+/* What is to be sent, and may be too old. */
+typedef struct cli_waiting {
+    const char *name;
+    cli_receiver receiver;
+    int64_t max_age_nanos; /* --max-age; 0: not given */
+    int64_t from_nanos, to_nanos;
+    pprofdelta_format format; /* which decides by which of the two it is stored */
+} cli_waiting;
+
+/* Is it older than --max-age, or else than the receiver takes, at this time? */
+bool cli_waiting_is_late(const cli_waiting *window, int64_t at_nanos);
+
+/* Returns whether it must not be sent, because it is older than --max-age: prints that, and what happens `instead`. If it
+ * is only older than what the receiver takes, prints that and what to do, unless it `is_told` already. */
+bool cli_waiting_must_stay(const cli_waiting *window, bool is_told, const char *instead);
 
 #endif

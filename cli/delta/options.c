@@ -82,15 +82,15 @@ static const cli_option table[] = {
      offsetof(cli_options, library.flags), CLI_DEFAULT_TYPE, 0,
      "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n"},
     {"--compress", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.compression),
-     CLI_COMPRESSION, 0, "      --compress=HOW         gzip, zstd or none\n"},
+     CLI_COMPRESSION, 0,
+     "      --compress=HOW         gzip, zstd or none; -1 (fast) ... -9 (small)\n"},
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, library.format), CLI_FORMAT,
      0, "      --format=FORMAT        pprof, otlp, otlp-parca or otlp-plain\n"},
-    {"--for", 0, CLI_VALUE, cli_take_choice, offsetof(cli_options, receiver), CLI_RECEIVER, 0,
-     "      --for=RECEIVER         what pyroscope, parca, otel or pprof takes\n"},
+    {"--for", 0, CLI_VALUE, cli_receiver_take, offsetof(cli_options, receiver), 0, 0,
+     "      --for=RECEIVER         what it takes, with a stamp and values in use:\n"},
     {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(cli_options, given), 0, 0,
      "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"},
-    {NULL, '0', CLI_ALONE, take_level, offsetof(cli_options, library.level), 0, 0,
-     "  -1 ... -9                  compress fast ... compress well\n"},
+    {NULL, '0', CLI_ALONE, take_level, offsetof(cli_options, library.level), 0, 0, ""},
     {"--report", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(cli_options, report), CLI_REPORT,
      SUM, "      --report[=FORM]        print counts and sums to stderr, as text or json\n"},
     {"--verify", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
@@ -116,6 +116,8 @@ static const cli_option table[] = {
      "      --first=HOW            with a new FILE: full (the default), or zero\n"},
     {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_options, uploader.timeout_nanos), 0,
      SUM, "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n"},
+    {"--max-age", 0, CLI_VALUE, cli_take_span, offsetof(cli_options, max_age_nanos), 0, SUM,
+     "      --max-age=TIME         a window that is older is not sent, but lost\n"},
     {"--no-wait", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, no_wait), 0, SUM,
      "      --no-wait              fail if another run is using FILE\n"},
     {"--status", 0, CLI_MAY_HAVE_VALUE, cli_take_choice, offsetof(cli_options, status), CLI_STATUS,
@@ -126,8 +128,7 @@ static const cli_option table[] = {
 
 const cli_command cli_delta_command = {
     .before = "usage: pprofdelta PREV CUR [-o OUT]  what a program did between two profiles\n"
-              "       pprofdelta --state FILE [CUR] [-o OUT]  ... since the last run with FILE\n"
-              "       pprofdelta --state FILE [CUR] -- UPLOADER [ARG...]\n"
+              "       pprofdelta --state FILE [CUR] [-o OUT | -- UPLOADER [ARG...]]  windows\n"
               "       pprofdelta sum BASE DELTA... [-o OUT]  add deltas to a profile\n"
               "       pprofdelta merge DELTA... [-o OUT]  windows of many targets as one\n"
               "       pprofdelta show [PREV] FILE [--type T] [--top|--raw|--folded|--json]\n"
@@ -140,8 +141,7 @@ const cli_command cli_delta_command = {
               "       pprofdelta help [VERB]        print this help, or that of a verb\n"
               "An input is a pprof profile or an OTLP request; - or a missing CUR is stdin.\n",
     .options = table,
-    .after = "\n"
-             "Exit status: 0 done, 1 failed, 2 usage, 3 --on-reset=fail, 4 UPLOADER failed\n",
+    .after = "Exit status: 0 done, 1 failed, 2 usage, 3 --on-reset=fail, 4 UPLOADER failed\n",
     .verb = DELTA,
 };
 
@@ -181,6 +181,7 @@ static void check_without_state(cli_options *options)
     size_t len = options->arguments.operands_len;
     const char *given = options->first >= 0               ? "--first"
                         : options->uploader.timeout_nanos ? "--timeout"
+                        : options->max_age_nanos          ? "--max-age"
                         : options->no_wait                ? "--no-wait"
                         : options->has_json               ? "--json"
                                                           : NULL;
@@ -232,8 +233,9 @@ static void check_with_state(cli_options *options)
         cli_usage("--on-reset=negative needs two profiles: a state has no stacks");
     if (options->uploader.argv && options->output)
         cli_usage("the delta goes to -o OUT or to UPLOADER, not to both");
-    if (options->uploader.timeout_nanos && !options->uploader.argv)
-        cli_usage("--timeout is for UPLOADER, which is missing");
+    if ((options->uploader.timeout_nanos || options->max_age_nanos) && !options->uploader.argv)
+        cli_usage("%s is for UPLOADER, which is missing",
+                  options->uploader.timeout_nanos ? "--timeout" : "--max-age");
     cli_check_files(&options->cur, 1, false);
 }
 

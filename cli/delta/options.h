@@ -24,6 +24,7 @@ typedef struct cli_options {
     const char **counters, **gauges; /* what library points to; kept (keep.h) */
     cli_resource given;              /* the values of --resource */
     int64_t started_nanos;           /* 0: not known */
+    int64_t max_age_nanos;           /* 0: every window is sent */
     cli_report_form report;
     cli_arguments arguments; /* the operands of a sum or a merge are its files */
 } cli_options;

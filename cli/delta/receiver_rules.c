@@ -228,11 +228,13 @@ static bool has_negative_values(cli_checked *j)
 /* Both are how receivers are set by default. */
 static bool is_of_another_time(cli_checked *j, int64_t nanos)
 {
-    enum { HOUR = 3600, TEN_MINUTES = 600 };
+    enum { TEN_MINUTES = 600 };
     int64_t seconds = nanos / 1000000000, now = (int64_t)time(NULL);
-    if (seconds && seconds < now - HOUR)
-        return cli_found(j, "its time is %" PRId64 " minutes ago, and an hour is taken by default",
-                         (now - seconds) / 60);
+    int64_t most = cli_receivers[j->receiver].max_age;
+    if (seconds && seconds < now - most)
+        return cli_found(
+            j, "its time is %" PRId64 " minutes ago, and %" PRId64 " are taken by default",
+            (now - seconds) / 60, most / 60);
     return seconds > now + TEN_MINUTES && cli_found(j, "its time is in the future");
 }
 
@@ -340,7 +342,7 @@ int cli_receiver_check(cli_receiver receiver, const cli_profile *profile)
                                        [MULTIPLIES] = "stores it many times",
                                        [LEAVES] = "shows addresses in place of names"};
     cli_checked j = {.profile = profile, .request = profile->request, .receiver = receiver};
-    const cli_needs *needs = &cli_receivers[receiver];
+    const pprofdelta_receiver *needs = &cli_receivers[receiver];
     int code = CLI_DONE;
     bool takes_one = receiver == CLI_FOR_OTEL || receiver == CLI_FOR_PPROF;
     if (takes_one && !j.request != (receiver == CLI_FOR_PPROF))

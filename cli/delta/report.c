@@ -162,7 +162,7 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
         note_unread(options->uploader.argv[0], report, unread);
 }
 
-static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unread)
+static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unread, bool is_lost)
 {
     bool has_restarted = report->restart != PPROFDELTA_RESTART_NONE;
     fputs("window    ", out);
@@ -193,6 +193,7 @@ static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unrea
     putc('\n', out);
     if (unread)
         fprintf(out, "unread    %" PRIu64 " of these bytes, by the uploader\n", unread);
+    fputs(is_lost ? "lost      all of it: it is older than --max-age\n" : "", out);
     putc('\n', out);
 }
 
@@ -238,7 +239,7 @@ static void text_types(FILE *out, const pprofdelta_report *report)
     }
 }
 
-static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
+static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread, bool is_lost)
 {
     PUT(out,
         "{\"samples\": {\"in\": $, \"out\": $, \"matched\": $, \"new\": $, \"vanished\": $, "
@@ -253,10 +254,11 @@ static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
         ", \"had_base\": $, \"same\": $, \"may_be_window\": $, \"clock_set_back\": $, "
         "\"may_be_two_kinds\": $, \"id\": $, \"sequence\": $, \"attempt\": $, \"unknown_fields\": "
         "$, \"left_out\": $, "
-        "\"output_bytes\": $, \"unread_bytes\": $, \"types\": [",
+        "\"output_bytes\": $, \"unread_bytes\": $, \"lost\": $, \"types\": [",
         J((bool)r->had_base), J((bool)r->is_same), J((bool)r->may_be_window),
         J((bool)r->clock_set_back), J((bool)r->may_be_two_kinds), J(id_of(r->id)), J(r->sequence),
-        J(r->attempt), J(r->unknown_fields), J(r->left_out), J(r->output_len), J(unread));
+        J(r->attempt), J(r->unknown_fields), J(r->left_out), J(r->output_len), J(unread),
+        J(is_lost));
     for (size_t i = 0; i < r->types_len; i++) {
         put_type_json(out, PPROFDELTA_TYPE(r, i), i);
         for (int c = 0; c < SUMS; c++)
@@ -266,7 +268,8 @@ static void json_whole(FILE *out, const pprofdelta_report *r, uint64_t unread)
     fputs("]}\n", out);
 }
 
-void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread)
+void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread,
+                      bool is_lost)
 {
     char *bytes = NULL;
     size_t len = 0;
@@ -276,9 +279,9 @@ void cli_report_print(const cli_options *options, const pprofdelta_report *repor
         return;
     }
     if (options->report == CLI_REPORT_JSON) {
-        json_whole(out, report, unread);
+        json_whole(out, report, unread, is_lost);
     } else {
-        text_head(out, report, unread);
+        text_head(out, report, unread, is_lost);
         text_types(out, report);
     }
     int lost = ferror(out);

@@ -12,8 +12,10 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
                       const char *prev_name, const char *cur_name, uint64_t unread);
 
 /* Prints the report in the form that --report names, in one write. If it cannot be printed, the
- * run has succeeded all the same: the output is complete, and the window counts. */
-void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread);
+ * run has succeeded all the same: the output is complete, and the window counts. is_lost: it was not sent, because of
+ * --max-age. */
+void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread,
+                      bool is_lost);
 
 /* Print what is in one state, as text, or as JSON in one line. m is NULL if it cannot be read; age is in seconds, and
  * NAN if it is not known. */

@@ -21,9 +21,9 @@ typedef struct check_options {
 } check_options;
 
 static const cli_option table[] = {
-    {"--for", 0, CLI_VALUE, cli_take_choice, offsetof(check_options, receiver), CLI_RECEIVER, 0,
-     "      --for=RECEIVER     pyroscope, parca, otel or pprof: print also what it\n"
-     "                         would refuse, drop, rename or multiply\n"},
+    {"--for", 0, CLI_VALUE, cli_receiver_take, offsetof(check_options, receiver), 0, 0,
+     "      --for=RECEIVER     print also what it would refuse, drop, rename or\n"
+     "                         multiply; other verbs write what it takes:\n"},
     {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(check_options, library.max_memory), 0, 0,
      "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"},
     {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,

@@ -37,6 +37,7 @@ typedef struct run {
     pprofdelta_report report;
     cli_buffer delta; /* with a state: until the state is on disk */
     uint64_t unread;  /* bytes of delta that the uploader did not read */
+    bool is_lost;     /* the window is older than --max-age: it is not sent */
 } run;
 
 /* ---- the start of the program ---------------------------------------------------------------- */
@@ -105,16 +106,36 @@ static void compare_files(run *r)
 
 /* ---- with a state ---------------------------------------------------------------------------- */
 
+/* Is the window older than --max-age? If it is only older than what the receiver takes, that is said once: not if the
+ * last attempt, with which FILE was written, was that as well. */
+static bool must_stay(const run *r, const pprofdelta_memory *before)
+{
+    const cli_options *o = &r->options;
+    const int64_t second = 1000000000, last = (int64_t)r->state.is.st_mtim.tv_sec * second;
+    cli_waiting window = {.name = o->state,
+                          .receiver = o->receiver,
+                          .max_age_nanos = o->max_age_nanos,
+                          .format = o->library.format,
+                          .from_nanos = before->open_from_nanos,
+                          .to_nanos = before->open_to_nanos};
+    bool is_told = before->attempts && cli_waiting_is_late(&window, last);
+    window.from_nanos = r->report.from_nanos;
+    window.to_nanos = r->report.to_nanos;
+    return cli_waiting_must_stay(&window, is_told, "it is not sent then, and counts as lost");
+}
+
 /* Makes the delta, and a FILE that has this attempt. Returns false if another run has made FILE first. */
 static bool try_window(run *r)
 {
     const cli_options *o = &r->options;
     const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = &r->delta};
+    pprofdelta_memory before = {.size = sizeof before};
     pprofdelta_error err;
     if (pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err))
         cli_must(cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err));
     cli_state_open(&r->state, o);
     cli_must(cli_state_load(&r->state, r->context));
+    pprofdelta_describe(r->context, &before);
     set_started(r, o->state, &r->state.is);
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
@@ -122,7 +143,10 @@ static bool try_window(run *r)
         cli_must(status == PPROFDELTA_E_SINK
                      ? cli_system_error(r->cur.name, "keep the delta", ENOMEM)
                      : cli_inputs_error(CLI_A_STATE, o->state, r->cur.name, &err));
-    if (!r->delta.len) /* a request without samples: nothing is sent, and the state goes on */
+    r->is_lost = o->uploader.argv && r->delta.len && must_stay(r, &before);
+    if (r->is_lost)
+        r->delta.len = 0;
+    if (!r->delta.len) /* so is a request without samples: nothing is sent, and the state goes on */
         pprofdelta_commit(r->context);
     return cli_state_replace(&r->state, r->context);
 }
@@ -169,7 +193,7 @@ int cli_delta(int argc, char **argv)
     if (o->report != CLI_REPORT_JSON && !cli_is_quiet) /* JSON has all of this */
         cli_report_notes(o, &r.report, o->state ? o->state : r.prev.name, r.cur.name, r.unread);
     if (o->report)
-        cli_report_print(o, &r.report, r.unread);
+        cli_report_print(o, &r.report, r.unread, r.is_lost);
     pprofdelta_free(r.context);
     return CLI_DONE;
 }

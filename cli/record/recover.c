@@ -38,6 +38,8 @@ typedef struct remains {
     pprofdelta_heap_area areas[PD_REMAINS_AREAS];
     size_t areas_len;
     pprofdelta_heap *heap;
+    pprofdelta_format format; /* in which it is written, with what is in use or its changes */
+    bool is_snapshot;
     bool is_of_other; /* another user's, whose folder it is; this is root */
     bool is_early;    /* the process ended before its file was complete */
 } remains;
@@ -230,7 +232,7 @@ static bool is_empty(const remains *r)
 static bool name_profile(const remains *r, char path[PATH_MAX])
 {
     const size_t folder = (size_t)(r->name - r->path);
-    const char *ending = r->head->format != PPROFDELTA_PPROF ? ".otlp.gz" : ".pb.gz";
+    const char *ending = r->format != PPROFDELTA_PPROF ? ".otlp.gz" : ".pb.gz";
     int stem = (int)(strstr(r->name, PD_REMAINS_ENDING) - r->path);
     const uint64_t most = 999999999;
     uint64_t number =
@@ -350,7 +352,7 @@ static int make_window(const remains *r, pprofdelta_heap_window *window, cli_buf
 {
     const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = made};
     const pprofdelta_heap_inuse kind =
-        r->head->snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
+        r->is_snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     pprofdelta_error err;
     return pprofdelta_heap_begin(r->heap, r->beat->alive_nanos, window, &err) ||
                    set_account(r, &err) || pprofdelta_heap_write(r->heap, kind, &sink, &err)
@@ -359,21 +361,24 @@ static int make_window(const remains *r, pprofdelta_heap_window *window, cli_buf
 }
 
 /* Gives the addresses the names that the heap agent gives to those of a living process: mangled, from the symbol
- * table of the file that was mapped, if that is still there and has the same build id. Writes the profile as the
- * process would have. */
+ * table of the file that was mapped, if that is still there and has the same build id. The resource is that of the
+ * process, if it wrote requests. */
 static int name_addresses(const remains *r, cli_buffer unnamed, cli_buffer *named)
 {
     static const cli_symbolizing how = {.places = {.needs_build_id = true, .has_tables_only = true},
                                         .is_not_demangled = true};
     const pd_remains_head *head = r->head;
+    static const cli_resource none;
     cli_resource resource =
-        cli_resource_read(head->resource, strnlen(head->resource, sizeof head->resource));
+        head->format == PPROFDELTA_PPROF && r->format != PPROFDELTA_PPROF
+            ? cli_resource_make(&none)
+            : cli_resource_read(head->resource, strnlen(head->resource, sizeof head->resource));
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     cli_symbolize_report report = {0};
     cli_profile profile;
     options.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     options.level = 1; /* as the agent has it */
-    options.format = head->format < PPROFDELTA_TABLES ? head->format : PPROFDELTA_PPROF;
+    options.format = r->format;
     options.resource = resource.list;
     options.resource_len = resource.list_len;
     int code =
@@ -387,14 +392,39 @@ static int name_addresses(const remains *r, cli_buffer unnamed, cli_buffer *name
     return code;
 }
 
+/* Is there a command, and the window not older than --max-age? */
+static bool is_sent(const cli_recovering *how, const remains *r,
+                    const pprofdelta_heap_window *window)
+{
+    const cli_waiting waiting = {.name = r->path,
+                                 .receiver = how->receiver,
+                                 .max_age_nanos = how->max_age_nanos,
+                                 .format = r->format,
+                                 .from_nanos = window->from_nanos,
+                                 .to_nanos = window->to_nanos};
+    return how->to && !cli_waiting_must_stay(&waiting, false, "it goes to the directory then");
+}
+
+/* As --for has it, or as the process would have written it. */
+static void choose_form(const cli_recovering *how, remains *r)
+{
+    const pd_remains_head *head = r->head;
+    cli_receiver receiver = how->is_before ? CLI_FOR_NONE : how->receiver;
+    bool is_known = !receiver && head->format < PPROFDELTA_TABLES;
+    r->format = is_known ? (pprofdelta_format)head->format : cli_receivers[receiver].format;
+    r->is_snapshot = receiver || head->snapshot;
+}
+
 static int write_window(cli_recovering *how, remains *r)
 {
     pprofdelta_heap_window window = {.size = sizeof window};
     cli_buffer made = {0}, profile = {0};
+    choose_form(how, r);
     int code = make_window(r, &window, &made);
     code = code ? code : name_addresses(r, made, &profile);
     if (!code)
-        code = how->to ? hand_over(how, &window, &profile) : write_file(r, &profile);
+        code =
+            is_sent(how, r, &window) ? hand_over(how, &window, &profile) : write_file(r, &profile);
     free(profile.bytes);
     if (!code && left_out(r))
         cli_note("%s: was damaged: %" PRIu64 " of its stacks, ages and peaks are left out of that "

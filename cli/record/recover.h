@@ -13,6 +13,7 @@
 #define CLI_RECOVER_H
 
 #include "input.h"
+#include "receiver.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +21,8 @@
 
 typedef struct cli_recovering {
     const char *to;        /* a shell command that gets the profiles; NULL: into the folder */
+    cli_receiver receiver; /* none: as the process would have written them */
+    int64_t max_age_nanos; /* what is older goes into the folder; 0: nothing is */
     int64_t timeout_nanos; /* of it; 0: none */
     bool is_silent;        /* what is left alone is not mentioned */
     bool

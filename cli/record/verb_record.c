@@ -36,6 +36,7 @@ typedef struct record_options {
     const char *to;         /* NULL: into files */
     int64_t interval_nanos; /* 0: not given; the same for the members below */
     int64_t timeout_nanos;
+    int64_t max_age_nanos;
     uint64_t rate, threshold;
     bool is_share;    /* threshold is a percentage */
     int signal;       /* -1: not given; 0: none */
@@ -160,6 +161,8 @@ static const cli_option table[] = {
     {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(record_options, timeout_nanos), 0, 0,
      "      --timeout=TIME     end this command after TIME (default: the interval,\n"
      "                         but at least 5s and at most 60s)\n"},
+    {"--max-age", 0, CLI_VALUE, cli_take_span, offsetof(record_options, max_age_nanos), 0, 0,
+     "      --max-age=TIME     what killed processes left and is older stays in DIR\n"},
     {"--interval", 0, CLI_VALUE, cli_take_span, offsetof(record_options, interval_nanos), 0, 0,
      "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"},
     {"--rate", 0, CLI_VALUE, cli_take_size, offsetof(record_options, rate), 0, 0,
@@ -182,9 +185,8 @@ static const cli_option table[] = {
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format), CLI_FORMAT, 0,
      "      --format=FORMAT    pprof (the default), otlp, otlp-parca or otlp-plain:\n"
      "                         DIR/...otlp.gz\n"},
-    {"--for", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, receiver), CLI_RECEIVER, 0,
-     "      --for=RECEIVER     what it takes: pyroscope (otlp), parca (otlp-parca),\n"
-     "                         otel (otlp-plain) or pprof\n"},
+    {"--for", 0, CLI_VALUE, cli_receiver_take, offsetof(record_options, receiver), 0, 0,
+     "      --for=RECEIVER     what it takes, as --snapshot:\n"},
     {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(record_options, given), 0, 0,
      "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n"},
     {"--signal", 0, CLI_VALUE, take_signal, offsetof(record_options, signal), 0, 0,
@@ -225,10 +227,10 @@ static void check_options(record_options *options)
         cli_usage("--changes are of no use without all the changes before them, and --keep deletes "
                   "profiles");
     if (options->snapshot == CLI_NOT_GIVEN)
-        options->snapshot =
-            options->to || options->keep || cli_receivers[options->receiver].is_snapshot;
-    if (options->timeout_nanos && !options->to)
-        cli_usage("--timeout is for the command of --to, which is missing");
+        options->snapshot = options->to || options->keep || options->receiver;
+    if ((options->timeout_nanos || options->max_age_nanos) && !options->to)
+        cli_usage("%s is for the command of --to, which is missing",
+                  options->timeout_nanos ? "--timeout" : "--max-age");
     if (options->timeout_nanos > (int64_t)PD_TIMEOUT_SECONDS_MAX * SECOND)
         cli_usage("--timeout is 1d at most");
     if (options->rate > PD_RATE_MAX)
@@ -380,7 +382,6 @@ static int make_resource(const record_options *o, char **text)
 /* dir: empty for none. */
 static int set_environment(const record_options *o, const char *agent, const char *dir)
 {
-    static const char *const format_names[] = {PPROFDELTA_FORMAT_NAMES};
     char *resource = NULL;
     if (strpbrk(agent, " :"))
         return cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD",
@@ -402,7 +403,8 @@ static int set_environment(const record_options *o, const char *agent, const cha
                            o->is_share ? "%" : "") &&
           cli_set_variable(PD_VARIABLE_SIGNAL, o->signal >= 0, "%d", o->signal) &&
           cli_set_variable(PD_VARIABLE_PID, true, "%ld", (long)getpid()) && set_keep(o) &&
-          cli_set_variable(PD_VARIABLE_FORMAT, resource, "%s", format_names[o->format]) &&
+          cli_set_variable(PD_VARIABLE_FORMAT, resource, "%s",
+                           cli_choices[CLI_FORMAT][o->format]) &&
           cli_set_variable(PD_VARIABLE_RESOURCE, resource, "%s", resource) && set_preload(agent)))
         code = cli_system_error("the environment", "set", ENOMEM);
     return code;
@@ -427,8 +429,11 @@ static void recover_last(const record_options *o, const char *dir)
 {
     const int64_t interval = o->interval_nanos ? o->interval_nanos : 60 * SECOND;
     const uint64_t seconds = pd_launch_timeout((uint64_t)o->timeout_nanos, (uint64_t)interval);
-    cli_recovering how = {
-        .to = o->to, .timeout_nanos = (int64_t)seconds * SECOND, .is_before = true};
+    cli_recovering how = {.to = o->to,
+                          .receiver = o->receiver,
+                          .max_age_nanos = o->max_age_nanos,
+                          .timeout_nanos = (int64_t)seconds * SECOND,
+                          .is_before = true};
     if (*dir && !o->no_live)
         cli_recover_folder(dir, &how);
 }

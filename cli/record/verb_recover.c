@@ -11,6 +11,11 @@ static const cli_option table[] = {
      "                       is written to DIR then\n"},
     {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_recovering, timeout_nanos), 0, 0,
      "      --timeout=TIME   end this command after TIME: 30s, 2m (default: no limit)\n"},
+    {"--for", 0, CLI_VALUE, cli_receiver_take, offsetof(cli_recovering, receiver), 0, 0,
+     "      --for=RECEIVER   what it takes, with a stamp and values in use (without the\n"
+     "                       option: as the process would have written it):\n"},
+    {"--max-age", 0, CLI_VALUE, cli_take_span, offsetof(cli_recovering, max_age_nanos), 0, 0,
+     "      --max-age=TIME   a window that is older goes to DIR, not to the command\n"},
     {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet          print no notes on stderr\n"},
     {"--help", 'h', CLI_ALONE, NULL, 0, 0, 0, "  -h, --help\n"},
@@ -49,8 +54,9 @@ int cli_recover(int argc, char **argv)
     cli_arguments arguments = {.argc = argc, .argv = argv};
     int code = CLI_DONE;
     cli_command_read(&command, &arguments, &how);
-    if (how.timeout_nanos && !how.to)
-        cli_usage("--timeout is for the command of --to, which is missing");
+    if ((how.timeout_nanos || how.max_age_nanos) && !how.to)
+        cli_usage("%s is for the command of --to, which is missing",
+                  how.timeout_nanos ? "--timeout" : "--max-age");
     if (!how.to) /* whose command has the terminal */
         cli_progress_start();
     for (size_t i = 0; i < arguments.operands_len; i++) {

@@ -283,6 +283,25 @@ typedef enum pprofdelta_format {
 
 #define PPROFDELTA_OTLP_PROTO "1.11"
 
+/* What a receiver of profiles takes: --for of the command, and a preset of each binding. All of them show a heap as it
+ * is, so they need in-use values and not their changes (PPROFDELTA_HEAP_SNAPSHOT). None makes a series of the stamp. */
+typedef struct pprofdelta_receiver {
+    const char *word, *name; /* as in --for, and as people write it */
+    const char *version;     /* with which this was compared */
+    pprofdelta_format format;
+    pprofdelta_compression compression;
+    int64_t max_age; /* seconds since the time in a profile, by its defaults; 0: any */
+} pprofdelta_receiver;
+
+/* All of them: static const pprofdelta_receiver receivers[] = {PPROFDELTA_RECEIVERS}; */
+/* clang-format off */
+#define PPROFDELTA_RECEIVERS                                                                            \
+    {"pyroscope", "Pyroscope", "2 of August 2026", PPROFDELTA_OTLP, PPROFDELTA_GZIP, 3600},             \
+    {"parca", "Parca", "of July 2026", PPROFDELTA_OTLP_PARCA, PPROFDELTA_GZIP, 0},                      \
+    {"otel", "OpenTelemetry", "profcheck of August 2026", PPROFDELTA_OTLP_PLAIN, PPROFDELTA_GZIP, 0},   \
+    {"pprof", "pprof", "of Go 1.26", PPROFDELTA_PPROF, PPROFDELTA_GZIP, 0}
+/* clang-format on */
+
 /* An attribute of the resource in the formats of OTLP, such as {"service.name", "checkout"}; "profile.name" is also
  * what the profile is called. key is not empty. value NULL is the empty string. In PPROFDELTA_TABLES, the attribute "target" names the
  * series, and the others are not used. */

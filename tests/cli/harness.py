@@ -138,7 +138,7 @@ class Test:
         if result.code and not has_suspects:
             self.check(result.err.startswith("pprofdelta: "), f"{args}: failed without a word")
         if result.code == 2 or (is_record and result.err.endswith("--help\n")):
-            verb = f" {args[0]}" if args and args[0] in ("show", "check", "sum", "merge", "record", "symbolize", "leaks", "export") else ""
+            verb = f" {args[0]}" if args and args[0] in ("show", "check", "sum", "merge", "record", "symbolize", "leaks", "export", "recover") else ""
             self.check(result.err.endswith(f"\npprofdelta: try pprofdelta{verb} --help\n"),
                        f"{args}: does not point to --help: {result.err}")
             self.check(len(result.err.splitlines()) == 2, f"{args}: says too much: {result.err}")

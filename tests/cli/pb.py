@@ -315,4 +315,4 @@ class Request:
         self.strings = [text.decode() for text in self.tables[5]]
         self.profiles = parts(scopes, 2)
         self.ids = [one(profile_of_type, 7) for profile_of_type in self.profiles]
-        self.duration = one(self.profiles[0], 4, 0)
+        self.time, self.duration = (one(self.profiles[0], field, 0) for field in (3, 4))

@@ -406,6 +406,27 @@ def test_a_command_gets_the_window(t):
         process.wait()
 
 
+def test_what_a_receiver_takes_and_what_is_too_old_for_it(t):
+    """--for writes what is in use, whatever was recorded, in the form of the receiver. What is older than --max-age becomes a file."""
+    out = t.path("out")
+    kill(t.binary, PERL, out, 0.1, ["--rate=4k", "--changes"]) or t.skip("perl is not here")
+    live = t.load(live_files(out)[0])
+    t.equal(t.fails(4, "recover", out, "--for=pyroscope", "--max-age=1h", "--to=exit 3", manners=False).err.count("--max-age"), 0)
+    t.succeeds("recover", out, "--for=pyroscope", "--max-age=1h", "--to=cat >taken", env={"OTEL_SERVICE_NAME": "shop"})
+    t.succeeds("check", "-q", "--for=pyroscope", "taken")
+    t.contains(t.succeeds("show", "--raw", "taken").text, "shop")
+    t.equal(os.listdir(out), [])
+
+    name = os.path.join(out, "heap.perl.77.live")
+    os.close(os.open(name, os.O_CREAT | os.O_WRONLY, 0o600))
+    t.write(name, live)
+    t.check(until(lambda: time.time() - os.stat(name).st_mtime > 1.1), "the clock stands")
+    ran = t.succeeds("recover", out, "--for=parca", "--max-age=1s", "--to=cat >again", manners=False)
+    t.contains(ran.err, "the time of the window is", "--max-age is 1 s: it goes to the directory")
+    t.equal((os.listdir(out), os.path.exists(t.path("again"))), (["heap.perl.77.000001.otlp.gz"], False))
+    t.succeeds("check", "-q", "--for=parca", os.path.join(out, "heap.perl.77.000001.otlp.gz"))
+
+
 def with_boot(data, boot):
     """The file with the id of another boot, and its check as agent/base/remains.h has it."""
     check, begin, end = 0xcbf29ce484222325, 16, 40 + 40 + 3 * 8 + 4 * 4 + 16384
