@@ -10,11 +10,16 @@ _pprofdelta_options() {
     "$@" --help 2>/dev/null | grep -E '^ +-' | grep -oE -- '--[a-z][a-z-]*=?' | sort -u
 }
 
+# Of an option of a verb.
 _pprofdelta_values() {
     case $1 in
     --on-reset) echo auto restart clamp negative fail ;;
-    --compress) echo gzip zstd none ;;
-    --format) echo pprof otlp ;;
+    --compress)
+        [[ $2 == export ]] || echo gzip # whose files are Arrow's
+        echo zstd none
+        ;;
+    --format) echo pprof otlp otlp-parca otlp-plain ;;
+    --for) echo pyroscope parca otel pprof ;;
     --report) echo text json ;;
     --status) echo text json openmetrics ;;
     --default-type) echo counter keep ;;
@@ -89,7 +94,7 @@ _pprofdelta() {
     elif [[ $before == -[cg] || $before == --* ]]; then
         option=$before
     fi
-    values=$(_pprofdelta_values "$option")
+    values=$(_pprofdelta_values "$option" "$verb")
     if [[ -n $values && $cur != -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
         return

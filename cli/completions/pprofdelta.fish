@@ -12,14 +12,18 @@ function __pprofdelta_options
     test (count $argv) -eq 1; and echo --version\t'print the version'
 end
 
+# Of an option of a verb.
 function __pprofdelta_values
     switch $argv[1]
         case --on-reset
             printf '%s\n' auto restart clamp negative fail
         case --compress
-            printf '%s\n' gzip zstd none
+            test "$argv[2]" = export; or echo gzip # whose files are Arrow's
+            printf '%s\n' zstd none
         case --format
-            printf '%s\n' pprof otlp
+            printf '%s\n' pprof otlp otlp-parca otlp-plain
+        case --for
+            printf '%s\n' pyroscope parca otel pprof
         case --report
             printf '%s\n' text json
         case --status
@@ -83,14 +87,14 @@ function __pprofdelta_complete
     end
     if string match -qr '^--[a-z-]+=' -- $current
         set -l option (string replace -r '=.*' '' -- $current)
-        set -l values (__pprofdelta_values $option)
+        set -l values (__pprofdelta_values $option $verb)
         set -q values[1]; or set values (__fish_complete_path (string replace -r '^[^=]*=' '' -- $current))
         for value in $values
             echo $option=$value
         end
         return
     end
-    set -l values (__pprofdelta_values $tokens[-1])
+    set -l values (__pprofdelta_values $tokens[-1] $verb)
     if set -q values[1]; and not string match -q -- '-*' $current
         printf '%s\n' $values
         return

@@ -273,6 +273,12 @@ def check_shell(name, complete):
     for line in OTHERS:
         got = complete("pprofdelta " + line)
         check(f"{name}: no command in {line}", "an-uploader-of-ours" not in got, got)
+    for line in ("export --compress", "sum --compress", "--compress", "--format", "record --format", "--for", "recover --for",
+                 "--status", "--report", "export --report", "--first", "--on-reset", "--default-type"):
+        said = run(tool, *f"{line}=?".split(), "x").stderr.decode()  # "must be zstd or none"
+        words = re.search(r"must be (.*)", said)[1].replace(",", "").replace(" or ", " ").split()
+        got = [value.rpartition("=")[2] for value in complete(f"pprofdelta {line}=")]
+        check(f"{name}: values of {line}", got == sorted(words), (got, words))
     check(f"{name}: options of record before its command",
           "--rate=" in complete("pprofdelta record --snapshot --r"))
 

@@ -124,6 +124,39 @@ def test_in_otlp_all_windows_are_snapshots(t):
     t.equal((sums_of(total, recorded.INUSE_BYTES), sums_of(total, recorded.ALLOC_BYTES)), (made, made), "the sum")
 
 
+FLAKY = "i=$(cat n 2>/dev/null || echo 0); echo $((i+1)) >n; case $i in 1|2) cat >/dev/null; exit 1; esac; cat >got.$(printf %03d $i)"
+
+
+def test_a_receiver_adds_up_what_it_gets(t):
+    """No value is negative, what was allocated and freed adds up although windows had to wait, and what is in use is what
+    the last window says. Each window ends when it was sent, so none is too old."""
+    for receiver in "pyroscope", "parca", "otel", "pprof":
+        for millis in "400", "4000":  # until it has windows
+            for name in glob.glob(t.path("got.*")) + glob.glob(t.path("n")):
+                os.unlink(name)
+            ran = record(t, target(t, "leaks"), "2", millis, options=[EVERYTHING, "--interval=20ms", f"--for={receiver}", f"--to={FLAKY}"])
+            paths = sorted(glob.glob(t.path("got.*")))
+            if len(paths) >= 3:
+                break
+        t.check(len(paths) >= 3 and paths[1].endswith(".003"), f"{paths}")
+        sums = {}
+        for path in paths:
+            t.succeeds("check", "-q", f"--for={receiver}", path)
+            said = json.loads(t.succeeds("show", "--json", "--no-symbolize", path).text)
+            if receiver != "otel":  # which has the beginning
+                t.check(abs(os.stat(path).st_mtime - said["time_nanos"] / 1e9) < 5, f"{path} has another time")
+            types = [one["type"] for one in said["types"]]
+            values = [dict(zip(types, sample["values"])) for sample in said["samples"]]
+            t.check(all(value >= 0 for one in values for value in one.values()), f"{path} has a negative value")
+            for kind in types:
+                sums.setdefault(kind, []).append(sum(one[kind] for one in values))
+        for what in "objects", "space":
+            t.equal(sum(sums["alloc_" + what]) - sum(sums["freed_" + what]), sums["inuse_" + what][-1], f"{receiver}: {what}")
+        rows = [(tuple(f["function"] for f in s["stack"]), s["values"][types.index("alloc_space")])
+                for path in paths for s in json.loads(t.succeeds("show", "--json", "--no-symbolize", path).text)["samples"]]
+        t.equal(recorded.leaks(rows), leaked(ran.out), receiver)
+
+
 def test_the_whole_family(t):
     """Every function does what it does without the agent, and balanced use leaves nothing."""
     quiet_but_for_memory(t, same(t, target(t, "family")))
