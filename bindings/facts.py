@@ -351,7 +351,7 @@ def python(structs, enums):
     out = [f'"""The enums of the library, and what it returns as frozen dataclasses. {MADE}\n',
            "Text from a profile (the names of types, files and build ids) is decoded as UTF-8. Bytes that are not",
            'UTF-8 are shown as \\\\\\\\xNN.\n"""\n', "from __future__ import annotations\n",
-           "from dataclasses import dataclass, field", "from enum import StrEnum", "from typing import Any\n"]
+           "from dataclasses import dataclass, field", "from enum import StrEnum", "from typing import Any, Literal, TypeAlias\n"]
     for name, enumerators in enums.items():
         out += ["", f"class {camel(name)}(StrEnum):", f'    """{PY_ABOUT[name]}"""\n']
         for enumerator, comment in enumerators:
@@ -378,8 +378,32 @@ def python(structs, enums):
     return "\n".join(out).rstrip() + "\n"
 
 
+# ---- what receivers take -------------------------------------------------------------------------
+
+def receivers(text):
+    """Of each row of PPROFDELTA_RECEIVERS: the word, and the enumerators of the format and the compression."""
+    rows = re.search(r"#define PPROFDELTA_RECEIVERS\b(.*?[^\\])\n", text, re.S)[1]
+    return re.findall(r'\{"(\w+)", "[^"]*", "[^"]*", PPROFDELTA_(\w+), PPROFDELTA_(\w+), \d+\}', rows)
+
+
+def go_receivers(rows):
+    width = max(len(word) for word, _, _ in rows) + 4
+    named = [(f'"{word}":', camel(form).replace("Otlp", "OTLP"), camel(how).replace("Plain", "None")) for word, form, how in rows]
+    return "\n".join(["", "// receivers has what each takes, as --for of the command.", "var receivers = map[string]struct {", "\tformat      Format",
+                      "\tcompression Compression", "}{", *(f"\t{word:{width}}{{{form}, {how}}}," for word, form, how in named), "}", ""])
+
+
+def python_receivers(rows):
+    words = ", ".join(f'"{word}"' for word, _, _ in rows)
+    return "\n".join(["", "", f"ReceiverLike: TypeAlias = Literal[{words}]", "# What each takes, as --for of the command.",
+                      "RECEIVERS: dict[str, tuple[Format, Compression]] = {",
+                      *(f'    "{word}": (Format.{form}, Compression.{how.replace("PLAIN", "NONE")}),' for word, form, how in rows), "}", ""])
+
+
 FILES = {"wasm/answers.h": wasm, "go/pprofdelta/answers.go": go, "python/src/answers.c": python_c,
          "python/pprofdelta/_answers.py": python, "rust/pprofdelta/src/answers.rs": facts_rust.answers}
+RECEIVERS = {"go/pprofdelta/answers.go": go_receivers, "python/pprofdelta/_answers.py": python_receivers,
+             "rust/pprofdelta/src/answers.rs": facts_rust.receivers}  # what follows in these
 # Declarations, of the headers that the crate has.
 RUST = {"rust/pprofdelta-sys/src/ffi.rs": facts_rust.ffi, "rust/pprofdelta-sys/tests/layout/table.rs": facts_rust.layout}
 RUST_HEADERS = [COMMON, os.path.join(INCLUDE, "pprofdelta_heap.h")]
@@ -388,8 +412,10 @@ RUST_HEADERS = [COMMON, os.path.join(INCLUDE, "pprofdelta_heap.h")]
 def made_of(headers):
     """What each file is for these headers."""
     structs, enums = read(headers)
+    rows = receivers(text_of(COMMON))
     declared = facts_rust.Headers("\n".join(text_of(path) for path in [*RUST_HEADERS, headers[0]]))
-    return {**{path: make(structs, enums) for path, make in FILES.items()}, **{path: make(declared) for path, make in RUST.items()}}
+    return {**{path: make(structs, enums) + RECEIVERS.get(path, lambda _: "")(rows) for path, make in FILES.items()},
+            **{path: make(declared) for path, make in RUST.items()}}
 
 
 def main(arguments):

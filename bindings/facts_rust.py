@@ -146,6 +146,17 @@ def docs(comment, indent, is_bool=False):
     return [f"{indent}/// {line}" for line in textwrap.wrap(comment[0].upper() + comment[1:], 92)]
 
 
+def receivers(rows):
+    named = [(camel(word.lower()), camel(form.lower()), camel(how.lower())) for word, form, how in rows]
+    out = ["", "/// A receiver of profiles: what it takes, as `--for` of the command has it.", "#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]",
+           "#[non_exhaustive]", "pub enum Receiver {"]
+    for word, form, how in named:
+        out += [f"    /// [`Format::{form}`], [`Compression::{how}`], and what is in use.", f"    {word},"]
+    out += ["}", "", "impl Receiver {", "    pub(crate) fn takes(self) -> (Format, Compression) {", "        match self {"]
+    out += [f"            Self::{word} => (Format::{form}, Compression::{how})," for word, form, how in named]
+    return "\n".join([*out, "        }", "    }", "}", ""])
+
+
 def answers(structs, enums):
     out = ["// The enums of the library, and what it returns. Made by bindings/facts.py from the headers. Do not edit.\n",
            "use crate::error::{sum, text};", "use pprofdelta_sys as sys;\n"]

@@ -631,3 +631,14 @@ func (a *answer) census() Census {
 		OtherAttributes: a.u64(),
 	}
 }
+
+// receivers has what each takes, as --for of the command.
+var receivers = map[string]struct {
+	format      Format
+	compression Compression
+}{
+	"pyroscope": {OTLP, Gzip},
+	"parca":     {OTLPParca, Gzip},
+	"otel":      {OTLPPlain, Gzip},
+	"pprof":     {Pprof, Gzip},
+}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -379,6 +381,34 @@ func TestOptionsArriveAtTheLibrary(t *testing.T) {
 	}
 }
 
+// TestAReceiverIsOneWord holds the table against that of the C header, and each row against the options that it stands for.
+func TestAReceiverIsOneWord(t *testing.T) {
+	header, err := os.ReadFile("../../../lib/include/pprofdelta_common.h")
+	if err != nil {
+		t.Skip(err)
+	}
+	first := newProcess(2, 40).Bytes()
+	with := func(opts ...Option) []byte { return deltaOf(newComputer(opts...), first) }
+	formats := map[string]Format{"PPROF": Pprof, "OTLP": OTLP, "OTLP_PARCA": OTLPParca, "OTLP_PLAIN": OTLPPlain}
+	rows := regexp.MustCompile(`\{"(\w+)", "[^"]*", "[^"]*", PPROFDELTA_(\w+), PPROFDELTA_GZIP, \d+\}`).FindAllStringSubmatch(string(header), -1)
+	if len(rows) != len(receivers) || len(rows) < 4 {
+		t.Fatalf("%d rows and %d receivers", len(rows), len(receivers))
+	}
+	for _, row := range rows {
+		word, format := WithFor(row[1]), WithFormat(formats[row[2]])
+		for what, both := range map[string][2][]Option{
+			"the format":               {{word}, {format}},
+			"a compression":            {{word, WithCompression(None)}, {format, WithCompression(None)}},
+			"another format before it": {{WithFormat(OTLPPlain), word}, {WithFormat(OTLPPlain)}},
+			"another format behind it": {{word, WithFormat(Pprof), WithCounters("x")}, {WithCounters("x")}},
+		} {
+			if !bytes.Equal(with(both[0]...), with(both[1]...)) {
+				t.Errorf("%s: %s", row[1], what)
+			}
+		}
+	}
+}
+
 // A writer must not be called for a request of OTLP that has no samples, and the window must be committed. The dialects differ.
 func TestRequestsWithoutSamplesAreEmpty(t *testing.T) {
 	p := newProcess(2, 40)
@@ -432,6 +462,7 @@ func TestNewChecksAllOptions(t *testing.T) {
 		"a level without compression":   {WithLevel(3), WithCompression(None)},
 		"a level of another compressor": {WithLevel(3), WithCompressor(zlibWriter)},
 		"a resource without OTLP":       {WithResource("a", "b")}, "a resource with a NUL": {WithFormat(OTLP), WithResource("a", "b\x00")},
+		"no receiver":  {WithFor("x")},
 		"an empty key": {WithFormat(OTLP), WithResource("", "x")}, "a NUL": {WithCounters("a\x00b")},
 		"no name": {WithCounters("")}, "no type": {WithCounters("/x")}, "no unit": {WithGauges("x/")},
 		"slashes": {WithCounters("a/b/c")}, "both": {WithCounters("a/b"), WithGauges("a/b")},

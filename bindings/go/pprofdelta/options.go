@@ -3,6 +3,7 @@ package pprofdelta
 import (
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -70,6 +71,7 @@ type options struct {
 	compression Compression
 	level       int
 	compressor  *compressor // instead of compression and level
+	receiver    string      // "": none
 	id          uint64      // of the series of windows of an empty computer
 	targetLabel string      // of a merge; "": none
 }
@@ -90,6 +92,14 @@ func newOptions(opts []Option) (options, error) {
 			return o, usage("an option is nil")
 		}
 		opt(&o)
+	}
+	if needs, known := receivers[o.receiver]; known { // the options replace what it needs
+		o = options{flags: flagAbsentTypes, format: needs.format, compression: needs.compression}
+		for _, opt := range opts {
+			opt(&o)
+		}
+	} else if o.receiver != "" {
+		return o, usage("WithFor: %q is not a receiver; %q are", o.receiver, slices.Sorted(maps.Keys(receivers)))
 	}
 	if err := o.check(); err != nil {
 		return o, err
@@ -212,6 +222,10 @@ func WithCompressor(open func(w io.Writer) (io.WriteCloser, error)) Option {
 // WithFormat sets the format of the delta. The default is [Pprof]. pprofdelta-formats(5) says what is where in a
 // request of OTLP. One without samples is empty: nothing is written to a writer, and [Window.Bytes] has no bytes.
 func WithFormat(format Format) Option { return func(o *options) { o.format = format } }
+
+// WithFor writes what a receiver takes, in one word, as --for of the command: "pyroscope", "parca", "otel" or "pprof". It
+// sets the format and the compression, unless [WithFormat], [WithCompression] or [WithCompressor] do, before it or behind it.
+func WithFor(receiver string) Option { return func(o *options) { o.receiver = receiver } }
 
 // WithResource adds an attribute to the resource of a request, such as service.name. It is for the formats of OTLP; in
 // [Tables], "target" names the series of windows, and others are not used. A later one replaces an earlier one with the

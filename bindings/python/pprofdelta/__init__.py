@@ -13,7 +13,7 @@ from ._context import Context, Tables, Window, check, compare, delta, table
 from ._core import version as _version
 from ._errors import Error, InternalError, InvalidProfileError, LimitError, MismatchError, NotCumulativeError
 from ._errors import OlderError, OutOfMemoryError, ResetError, StateError, UsageError
-from ._options import AdderOptions, MergeOptions, Options, SumOptions
+from ._options import AdderOptions, MergeOptions, Options, SumOptions, options_for
 from ._pprof import to_pprof
 
 __version__ = _version()
@@ -24,7 +24,7 @@ __all__ = [
     "InvalidProfileError", "Join", "LimitError", "Live", "Memory", "MergeOptions", "MismatchError", "NotCumulativeError",
     "OlderError", "OnReset", "Options", "OutOfMemoryError", "Reason", "Report", "ResetError", "Restart",
     "Stage", "Stamp", "StateError", "Status", "SumOptions", "Tables", "TypeReport", "UsageError", "Window", "check",
-    "compare", "delta", "merge", "table", "to_pprof",
+    "compare", "delta", "merge", "options_for", "table", "to_pprof",
 ]  # fmt: skip
 
 # Messages, pickles and doctests name the public module.

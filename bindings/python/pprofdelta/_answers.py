@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 
 class Restart(StrEnum):
@@ -442,3 +442,13 @@ class Census:
 def census_of(raw: tuple[Any, ...]) -> Census:
     values = [*raw[0:14], stamp_of(raw[14]), *raw[15:24]]
     return Census(*values)
+
+
+ReceiverLike: TypeAlias = Literal["pyroscope", "parca", "otel", "pprof"]
+# What each takes, as --for of the command.
+RECEIVERS: dict[str, tuple[Format, Compression]] = {
+    "pyroscope": (Format.OTLP, Compression.GZIP),
+    "parca": (Format.OTLP_PARCA, Compression.GZIP),
+    "otel": (Format.OTLP_PLAIN, Compression.GZIP),
+    "pprof": (Format.PPROF, Compression.GZIP),
+}

@@ -10,9 +10,9 @@ import operator
 import reprlib
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
-from ._answers import Compression, First, Format, OnReset
+from ._answers import RECEIVERS, Compression, First, Format, OnReset, ReceiverLike
 from ._errors import UsageError
 
 CompressionLike: TypeAlias = Compression | Literal["gzip", "zstd", "none"]
@@ -94,6 +94,17 @@ _FLAGS = {
     "sequence": (1 << 4, False),
     "merge": (1 << 6, True),
 }
+
+
+def options_for(receiver: ReceiverLike, **others: Unpack[SumOptions]) -> SumOptions:
+    """The options for what a receiver takes, in one word, as --for of the command: the format and the compression, unless
+    they are among the others. ``Context(**options_for("pyroscope", resource={"service.name": "shop"}))``"""
+    if receiver not in RECEIVERS:
+        wrong = UsageError if isinstance(receiver, str) else TypeError
+        raise _wrong(wrong, "receiver", receiver, f"one of {', '.join(map(repr, RECEIVERS))}")
+    options: SumOptions = {"format": RECEIVERS[receiver][0], "compression": RECEIVERS[receiver][1]}
+    options.update(others)
+    return options
 
 
 def named(values: Mapping[str, Any], kind: Any = SumOptions) -> dict[str, Any]:

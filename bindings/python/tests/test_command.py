@@ -12,6 +12,7 @@ import pprofdelta
 import pytest
 from conftest import VALID
 from oracle import Reading
+from pprofdelta._answers import RECEIVERS, ReceiverLike
 
 COMMAND = Path(sysconfig.get_path("scripts")) / "pprofdelta"
 
@@ -42,6 +43,29 @@ def test_the_command_writes_the_same_request(tmp_path: Path, monkeypatch: pytest
     assert out.read_bytes() == pprofdelta.delta(
         one.read_bytes(), two.read_bytes(), format="otlp", resource=resource
     )
+
+
+# The words are those of the table in the C header, which tests/docs/facts.py compares.
+@pytest.mark.parametrize("receiver", RECEIVERS)
+def test_what_a_receiver_takes_is_one_word(receiver: ReceiverLike, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    one, two, out = VALID / "heap.1.pb.gz", VALID / "heap.2.pb.gz", tmp_path / "out"
+    resource = {} if receiver == "pprof" else {"service.name": "unknown_service"}
+    for given, options in (
+        ((), pprofdelta.options_for(receiver, resource=resource)),
+        (("--compress=none",), pprofdelta.options_for(receiver, resource=resource, compression="none")),
+    ):
+        ran = run(one, two, "-o", out, "-q", f"--for={receiver}", *given)
+        assert ran.returncode == 0, ran.stderr
+        assert out.read_bytes() == pprofdelta.delta(one.read_bytes(), two.read_bytes(), **options)
+
+
+def test_a_receiver_that_is_not_known() -> None:
+    with pytest.raises(pprofdelta.UsageError, match="receiver='x': the option is one of 'pyroscope', 'parca'"):
+        pprofdelta.options_for("x")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="receiver=None"):
+        pprofdelta.options_for(None)  # type: ignore[arg-type]
 
 
 def test_the_command_and_the_package_share_states(tmp_path: Path) -> None:

@@ -194,6 +194,17 @@ pub struct pprofdelta_source {
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct pprofdelta_receiver {
+    pub word: *const c_char,
+    pub name: *const c_char,
+    pub version: *const c_char,
+    pub format: pprofdelta_format,
+    pub compression: pprofdelta_compression,
+    pub max_age: i64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct pprofdelta_attribute {
     pub key: *const c_char,
     pub value: *const c_char,

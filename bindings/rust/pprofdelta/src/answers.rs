@@ -421,3 +421,28 @@ impl Report {
         }
     }
 }
+
+/// A receiver of profiles: what it takes, as `--for` of the command has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Receiver {
+    /// [`Format::Otlp`], [`Compression::Gzip`], and what is in use.
+    Pyroscope,
+    /// [`Format::OtlpParca`], [`Compression::Gzip`], and what is in use.
+    Parca,
+    /// [`Format::OtlpPlain`], [`Compression::Gzip`], and what is in use.
+    Otel,
+    /// [`Format::Pprof`], [`Compression::Gzip`], and what is in use.
+    Pprof,
+}
+
+impl Receiver {
+    pub(crate) fn takes(self) -> (Format, Compression) {
+        match self {
+            Self::Pyroscope => (Format::Otlp, Compression::Gzip),
+            Self::Parca => (Format::OtlpParca, Compression::Gzip),
+            Self::Otel => (Format::OtlpPlain, Compression::Gzip),
+            Self::Pprof => (Format::Pprof, Compression::Gzip),
+        }
+    }
+}

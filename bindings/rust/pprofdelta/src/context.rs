@@ -1,6 +1,6 @@
 //! The door of parsed profiles.
 
-use crate::answers::{Compression, First, Format, OnReset, Report};
+use crate::answers::{Compression, First, Format, OnReset, Receiver, Report};
 use crate::error::{checked, with_sink, with_source, Error, Result};
 use pprofdelta_sys as sys;
 use std::ffi::{c_char, CString};
@@ -142,6 +142,22 @@ impl Drop for Window<'_> {
     }
 }
 
+/// The form of what is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Form {
+    pub(crate) receiver: Option<Receiver>,
+    pub(crate) format: Option<Format>,
+    pub(crate) compression: Option<Compression>,
+}
+
+impl Form {
+    /// What was set, or else what the receiver takes, or else the default.
+    pub(crate) fn get(&self) -> (Format, Compression) {
+        let (format, compression) = self.receiver.map(Receiver::takes).unwrap_or_default();
+        (self.format.unwrap_or(format), self.compression.unwrap_or(compression))
+    }
+}
+
 /// Strings as C has them: each ends with a NUL.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strings(Vec<String>);
@@ -166,8 +182,7 @@ pub struct ContextBuilder {
     flags: u32,
     on_reset: OnReset,
     first: First,
-    compression: Compression,
-    format: Format,
+    form: Form,
     level: i32,
     max_memory: u64,
     id: u64,
@@ -217,17 +232,32 @@ impl ContextBuilder {
         on_reset: OnReset,
         /// What the first window of an empty context is.
         first: First,
-        /// The compression of the deltas.
-        compression: Compression,
         /// 1 to 9; 0 is the default, which is chosen for speed.
         level: i32,
-        /// The format of the deltas. In those of OTLP, nothing is written for a window without samples: there is nothing
-        /// to send, and the window is committed.
-        format: Format,
         /// The most bytes that the context may hold, with the inflated input. 0: 8 GiB.
         max_memory: u64,
         /// The id of the series of windows, from which a receiver knows it. 0: a random one.
         id: u64,
+    }
+
+    /// The compression of the deltas.
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.form.compression = Some(compression);
+        self
+    }
+
+    /// The format of the deltas. In those of OTLP, nothing is written for a window without samples: there is nothing to
+    /// send, and the window is committed.
+    pub fn format(mut self, format: Format) -> Self {
+        self.form.format = Some(format);
+        self
+    }
+
+    /// What a receiver takes, in one word, as `--for` of the command: the format and the compression that it needs, unless
+    /// these are set, too.
+    pub fn for_receiver(mut self, receiver: Receiver) -> Self {
+        self.form.receiver = Some(receiver);
+        self
     }
 
     /// One more type that is a counter: "type" or "type/unit".
@@ -257,19 +287,20 @@ impl ContextBuilder {
 
     fn make(&self, counters: &[*const c_char], gauges: &[*const c_char], resource: &[*const c_char]) -> Result<Context> {
         let resource = attributes(resource);
+        let (format, compression) = self.form.get();
         let options = sys::pprofdelta_options {
             size: std::mem::size_of::<sys::pprofdelta_options>(),
             flags: self.flags,
             on_reset: self.on_reset as _,
             first: self.first as _,
-            compression: self.compression as _,
+            compression: compression as _,
             level: self.level,
             max_memory: self.max_memory,
             counters: counters.as_ptr(),
             counters_len: counters.len(),
             gauges: gauges.as_ptr(),
             gauges_len: gauges.len(),
-            format: self.format as _,
+            format: format as _,
             resource: resource.as_ptr(),
             resource_len: resource.len(),
             resource_weak: 0,

@@ -32,7 +32,7 @@ mod profiler;
 #[cfg(feature = "symbols")]
 mod symbols;
 
-pub use answers::{Compression, First, Format, OnReset, Reason, Report, Restart, Stage, Status, TypeReport};
+pub use answers::{Compression, First, Format, OnReset, Reason, Receiver, Report, Restart, Stage, Status, TypeReport};
 pub use context::{Context, ContextBuilder, Window};
 pub use error::{Error, Result};
 pub use heap::Heap;

@@ -1,7 +1,7 @@
 //! The profiler: when windows end, and where they go.
 
-use crate::answers::{Compression, Format, Stage, Status};
-use crate::context::{attributes, Strings};
+use crate::answers::{Compression, Format, Receiver, Stage, Status};
+use crate::context::{attributes, Form, Strings};
 use crate::error::{checked, with_sink, Error, Result};
 use crate::folder::Folder;
 use crate::heap;
@@ -38,9 +38,8 @@ pub struct ProfilerBuilder {
     rate: u64,
     interval: Duration,
     snapshots: bool,
-    compression: Compression,
+    form: Form,
     level: i32,
-    format: Format,
     max_memory: u64,
     resource: Strings,
     deliver: Option<Deliver>,
@@ -55,16 +54,32 @@ impl ProfilerBuilder {
         interval: Duration,
         /// Each window has all that is in use, in place of what changed.
         snapshots: bool,
-        /// The compression of the profiles.
-        compression: Compression,
         /// 1 to 9; 0 is the fastest, and the default.
         level: i32,
-        /// The format of the profiles. In those of OTLP, each window has all that is in use, and one without samples is
-        /// not delivered: there is nothing to send.
-        format: Format,
         /// The most bytes that the tracker may map: 256 MiB unless it is set. What does not fit is dropped, and counted in the
         /// [`Stats`].
         max_memory: u64,
+    }
+
+    /// The compression of the profiles.
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.form.compression = Some(compression);
+        self
+    }
+
+    /// The format of the profiles. In those of OTLP, each window has all that is in use, and one without samples is not
+    /// delivered: there is nothing to send.
+    pub fn format(mut self, format: Format) -> Self {
+        self.form.format = Some(format);
+        self
+    }
+
+    /// What a receiver takes, in one word, as `--for` of the command: the format and the compression that it needs,
+    /// and all that is in use, unless
+    /// these are set, too.
+    pub fn for_receiver(mut self, receiver: Receiver) -> Self {
+        self.form.receiver = Some(receiver);
+        self
     }
 
     /// An attribute of the resource, with a format of OTLP.
@@ -120,8 +135,13 @@ impl ProfilerBuilder {
         });
         let tracker = self.resource.with(|resource| self.make_tracker(resource))?;
         let (deliver, on_error) = (self.deliver, self.on_error);
-        let inuse = if self.snapshots { sys::PPROFDELTA_HEAP_SNAPSHOT } else { sys::PPROFDELTA_HEAP_BY_FORMAT };
-        let ending = match (self.format, self.compression) {
+        let (format, compression) = self.form.get();
+        let inuse = if self.snapshots || self.form.receiver.is_some() {
+            sys::PPROFDELTA_HEAP_SNAPSHOT
+        } else {
+            sys::PPROFDELTA_HEAP_BY_FORMAT
+        };
+        let ending = match (format, compression) {
             (Format::Pprof, Compression::Gzip) => ".pb.gz",
             (Format::Pprof, Compression::Zstd) => ".pb.zst",
             (Format::Pprof, Compression::Plain) => ".pb",
@@ -152,15 +172,16 @@ impl ProfilerBuilder {
 
     fn make_tracker(&self, resource: &[*const c_char]) -> Result<*mut sys::pprofdelta_heap> {
         let resource = attributes(resource);
+        let (format, compression) = self.form.get();
         let mut options = sized!(sys::pprofdelta_heap_options);
         options.flags = sys::PPROFDELTA_HEAP_AGES;
         options.period = self.rate;
         options.started_nanos = now();
         options.filter = heap::filter();
         options.max_memory = self.max_memory;
-        options.compression = self.compression as _;
+        options.compression = compression as _;
         options.level = self.level;
-        options.format = self.format as _;
+        options.format = format as _;
         options.resource = if resource.is_empty() { null() } else { resource.as_ptr() };
         options.resource_len = resource.len();
         #[cfg(feature = "symbols")]
@@ -406,9 +427,8 @@ impl Profiler {
             rate: 512 << 10,
             interval: Duration::from_secs(60),
             snapshots: false,
-            compression: Compression::default(),
+            form: Form::default(),
             level: 0,
-            format: Format::default(),
             max_memory: 0,
             resource: Strings::default(),
             deliver: None,

@@ -1,7 +1,7 @@
 //! The door of parsed profiles, with the profiles of the repository. `PPROFDELTA_COMMAND` names a command whose deltas
 //! and states are compared.
 
-use pprofdelta::{Compression, Context, Error, Format, Profiler, ProfilerBuilder, Reason, Restart, Stage, Status};
+use pprofdelta::{Compression, Context, Error, Format, Profiler, ProfilerBuilder, Reason, Receiver, Restart, Stage, Status};
 use std::io::{self, Read, Write};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::PathBuf;
@@ -51,6 +51,49 @@ fn delta_is_that_of_the_command() {
         let mut command = Command::new(command);
         command.arg(path("heap.1.pb.gz")).arg(path("heap.2.pb.gz")).args(["--compress=none", "--no-stamp", "-q"]);
         assert_eq!(command.output().unwrap().stdout, delta, "the bytes of the command");
+    }
+}
+
+/// The table in the header, whose rows are {"pyroscope", "Pyroscope", "version", PPROFDELTA_OTLP, PPROFDELTA_GZIP, 3600}.
+#[test]
+fn receiver_is_one_word() {
+    let header = std::fs::read_to_string(path("../../lib/include/pprofdelta_common.h")).unwrap();
+    let rows: Vec<Vec<&str>> = header
+        .split("#define PPROFDELTA_RECEIVERS")
+        .nth(1)
+        .unwrap()
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("{\""))
+        .take(4)
+        .map(|row| row.split(", ").collect())
+        .collect();
+    let [prev, cur] = pair();
+    let delta = |builder: pprofdelta::ContextBuilder| {
+        let mut delta = Vec::new();
+        let mut context = builder.id(1).build().unwrap();
+        context.base(&prev).unwrap();
+        context.delta(&cur, &mut delta).unwrap();
+        delta
+    };
+    let receivers = [Receiver::Pyroscope, Receiver::Parca, Receiver::Otel, Receiver::Pprof];
+    assert_eq!(rows.len(), receivers.len());
+    for (receiver, row) in receivers.into_iter().zip(rows) {
+        assert_eq!(row[0].trim_matches('"'), format!("{receiver:?}").to_lowercase());
+        let format = match row[3] {
+            "PPROFDELTA_OTLP" => Format::Otlp,
+            "PPROFDELTA_OTLP_PARCA" => Format::OtlpParca,
+            "PPROFDELTA_OTLP_PLAIN" => Format::OtlpPlain,
+            _ => Format::Pprof,
+        };
+        assert_eq!(row[4], "PPROFDELTA_GZIP");
+        let of = || Context::builder().for_receiver(receiver);
+        assert!(delta(of()) == delta(Context::builder().format(format)), "{receiver:?}");
+        let plain = delta(Context::builder().format(format).compression(Compression::Plain));
+        assert!(delta(of().compression(Compression::Plain)) == plain, "an option beside it wins: {receiver:?}");
+        assert!(
+            delta(Context::builder().format(Format::Pprof).for_receiver(receiver)) == delta(Context::builder()),
+            "and before it"
+        );
     }
 }
 
