@@ -12,7 +12,7 @@ static const cli_option table[] = {
     {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_recovering, timeout_nanos), 0, 0,
      "      --timeout=TIME   end this command after TIME: 30s, 2m (default: no limit)\n"},
     {"--for", 0, CLI_VALUE, cli_receiver_take, offsetof(cli_recovering, receiver), 0, 0,
-     "      --for=RECEIVER   what it takes, with a stamp and values in use (else as the\n"
+     "      --for=RECEIVER   what it takes, with a stamp and values in use (or as the\n"
      "                       process would have written it):\n"},
     {"--max-age", 0, CLI_VALUE, cli_take_span, offsetof(cli_recovering, max_age_nanos), 0, 0,
      "      --max-age=TIME   a window that is older goes to DIR, not to the command\n"},

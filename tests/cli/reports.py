@@ -8,7 +8,7 @@ from pb import profile, read
 from samples import SECOND, T0, T1, pair
 
 KEYS = ["samples", "identity", "mappings", "restart", "window", "had_base", "same", "may_be_window", "clock_set_back",
-        "may_be_two_kinds", "id", "sequence", "attempt", "unknown_fields", "left_out", "output_bytes", "unread_bytes", "types"]
+        "may_be_two_kinds", "id", "sequence", "attempt", "unknown_fields", "left_out", "output_bytes", "unread_bytes", "lost", "types"]
 
 
 def report(t, *args, **kwargs):
