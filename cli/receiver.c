@@ -75,7 +75,8 @@ bool cli_waiting_must_stay(const cli_waiting *w, bool is_told, const char *inste
                   limit, instead);
     else if (!is_told)
         cli_note("%s: the time of the window is %lld s ago, and %s takes %s by default; it is sent "
-                 "as it is. If it is refused, raise that limit there, or give --max-age=%lldm: %s",
+                 "as it is. If it is refused, raise that limit there, or give --max-age=%lldm, "
+                 "with which %s",
                  w->name, age, cli_receivers[w->receiver].name, limit,
                  (long long)(age_limit(w) / SECOND / 60), instead);
     return w->max_age_nanos;

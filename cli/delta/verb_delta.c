@@ -121,7 +121,7 @@ static bool must_stay(const run *r, const pprofdelta_memory *before)
     bool is_told = before->attempts && cli_waiting_is_late(&window, last);
     window.from_nanos = r->report.from_nanos;
     window.to_nanos = r->report.to_nanos;
-    return cli_waiting_must_stay(&window, is_told, "it is not sent then, and counts as lost");
+    return cli_waiting_must_stay(&window, is_told, "it is not sent, and counts as lost");
 }
 
 /* Makes the delta, and a FILE that has this attempt. Returns false if another run has made FILE first. */

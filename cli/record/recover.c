@@ -402,7 +402,7 @@ static bool is_sent(const cli_recovering *how, const remains *r,
                                  .format = r->format,
                                  .from_nanos = window->from_nanos,
                                  .to_nanos = window->to_nanos};
-    return how->to && !cli_waiting_must_stay(&waiting, false, "it goes to the directory then");
+    return how->to && !cli_waiting_must_stay(&waiting, false, "it goes to the directory");
 }
 
 /* As --for has it, or as the process would have written it. */
