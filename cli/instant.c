@@ -10,6 +10,13 @@
 
 #define NANOS INT64_C(1000000000)
 
+int64_t cli_instant_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * NANOS + t.tv_nsec;
+}
+
 /* Writes ".5" for 500000000, and nothing for 0. Returns its end. */
 static char *put_fraction(char *to, int64_t nanos)
 {

@@ -4,7 +4,6 @@
 #include "message.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #define SECOND INT64_C(1000000000)
 
@@ -63,9 +62,7 @@ bool cli_waiting_is_late(const cli_waiting *w, int64_t at_nanos)
 bool cli_waiting_must_stay(const cli_waiting *w, bool is_told, const char *instead)
 {
     char limit[48];
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    const int64_t now = (int64_t)t.tv_sec * SECOND + t.tv_nsec;
+    const int64_t now = cli_instant_now();
     const long long age = (now - (time_of(w) > 0 ? time_of(w) : now)) / SECOND;
     cli_span_format(age_limit(w), limit);
     if (!cli_waiting_is_late(w, now))

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "delta/uploader.h"
 #include "input.h"
+#include "instant.h"
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
@@ -392,9 +393,10 @@ static int name_addresses(const remains *r, cli_buffer unnamed, cli_buffer *name
     return code;
 }
 
-/* Is there a command, and the window not older than --max-age? */
-static bool is_sent(const cli_recovering *how, const remains *r,
-                    const pprofdelta_heap_window *window)
+/* Gives the window to the command, or writes it to the folder, if there is no command or it is older than --max-age. That
+ * one is refused that is older than the receiver takes does not show that others are: CLI_FAILED, and not CLI_UPLOAD. */
+static int deliver(const cli_recovering *how, const remains *r,
+                   const pprofdelta_heap_window *window, const cli_buffer *profile)
 {
     const cli_waiting waiting = {.name = r->path,
                                  .receiver = how->receiver,
@@ -402,7 +404,11 @@ static bool is_sent(const cli_recovering *how, const remains *r,
                                  .format = r->format,
                                  .from_nanos = window->from_nanos,
                                  .to_nanos = window->to_nanos};
-    return how->to && !cli_waiting_must_stay(&waiting, false, "it goes to the directory");
+    if (!how->to || cli_waiting_must_stay(&waiting, false, "it goes to the directory"))
+        return write_file(r, profile);
+    int code = hand_over(how, window, profile);
+    return code && how->is_before && cli_waiting_is_late(&waiting, cli_instant_now()) ? CLI_FAILED
+                                                                                      : code;
 }
 
 /* As --for has it, or as the process would have written it. */
@@ -423,8 +429,7 @@ static int write_window(cli_recovering *how, remains *r)
     int code = make_window(r, &window, &made);
     code = code ? code : name_addresses(r, made, &profile);
     if (!code)
-        code =
-            is_sent(how, r, &window) ? hand_over(how, &window, &profile) : write_file(r, &profile);
+        code = deliver(how, r, &window, &profile);
     free(profile.bytes);
     if (!code && left_out(r))
         cli_note("%s: was damaged: %" PRIu64 " of its stacks, ages and peaks are left out of that "

@@ -25,8 +25,9 @@ typedef struct cli_recovering {
     int64_t max_age_nanos; /* what is older goes into the folder; 0: nothing is */
     int64_t timeout_nanos; /* of it; 0: none */
     bool is_silent;        /* what is left alone is not mentioned */
-    bool
-        is_before; /* a program is about to run: the command is silent, and after one failure all is left */
+    /* A program is about to run: the command is silent, and after one failure all is left; but not after that of a
+     * window that is too old for the receiver. */
+    bool is_before;
     size_t recovered; /* windows */
     size_t empty;     /* processes of which everything had arrived */
     size_t early;     /* processes that ended before their file was complete */

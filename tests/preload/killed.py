@@ -427,6 +427,26 @@ def test_what_a_receiver_takes_and_what_is_too_old_for_it(t):
     t.succeeds("check", "-q", "--for=parca", os.path.join(out, "heap.perl.77.000001.otlp.gz"))
 
 
+def test_what_is_too_old_for_the_receiver_blocks_nothing(t):
+    """It is told, given to the command and refused. The next run gives it what another process left, too."""
+    out, sent = t.path("out"), t.path("sent")
+    t.write("behind", b"")
+    shifted = {"cwd": t.dir, "env": {**os.environ, "LD_PRELOAD": target(t, "libjump.so")}}
+    kill(t.binary, PERL, out, 0.1, ["--rate=4k"], **shifted) or t.skip("perl is not here")
+    os.unlink(t.path("behind"))
+    kill(t.binary, PERL, t.path("young"), 0.1, ["--rate=4k"], **shifted)
+    os.rename(live_files(out)[0], os.path.join(out, "heap.a.1.live"))  # the first in order
+    os.rename(live_files(t.path("young"))[0], os.path.join(out, "heap.b.2.live"))
+    as_pyroscope = f"[ $(($PPROFDELTA_TO / 1000000000)) -gt $(($(date +%s) - 3600)) ] && cat >{sent}"
+    ran = record(t, "true", options=["-o", out, "--for=pyroscope", "--to", as_pyroscope], end=None)
+    t.contains(ran.err, "heap.a.1.live: the time of the window is 7", "Pyroscope takes 3600 s by default; it is sent as it is",
+               "--max-age=60m, with which it goes to the directory")
+    t.equal((ran.code, os.listdir(out)), (0, ["heap.a.1.live"]), ran.err)
+    t.succeeds("check", "-q", "--for=pprof", sent)
+    ran = record(t, "true", options=["-o", out, "--for=pyroscope", "--max-age=60m", "--to", as_pyroscope], end=None)
+    t.equal((ran.code, os.listdir(out)), (0, ["heap.a.1.000001.pb.gz"]), ran.err)
+
+
 def with_boot(data, boot):
     """The file with the id of another boot, and its check as agent/base/remains.h has it."""
     check, begin, end = 0xcbf29ce484222325, 16, 40 + 40 + 3 * 8 + 4 * 4 + 16384
