@@ -517,7 +517,7 @@ def test_a_command_gets_the_window_before_the_next_run(t):
     kill(t.binary, PERL, out, 0.1, ["--rate=4k"]) or t.skip("perl is not here")
     taken, variables = t.path("taken.pb.gz"), t.path("variables")
     for command, left in (("sleep 1000", 1), (f"env > {variables}; echo noise; echo noise >&2; cat > {taken}; sh -c true", 0)):
-        ran = record(t, "echo", "mine", options=["-o", out, "--interval=1s", "--to", command], end=None)
+        ran = record(t, "echo", "mine", options=["-o", out, "--rate=1T", "--interval=1s", "--to", command], end=None)
         t.equal((ran.code, ran.out, ran.rest, len(live_files(out))), (0, b"mine\n", [], left), ran.err)
         t.equal("longer than 5 s" in ran.err, left == 1, ran.err)
     names = {line.split("=")[0] for line in load(variables).decode().splitlines() if line.startswith(("LD_PRELOAD", "PPROFDELTA"))}

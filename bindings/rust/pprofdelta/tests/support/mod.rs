@@ -2,7 +2,7 @@
 //! scenes, whose numbers are known because every allocation is a sample.
 #![allow(dead_code)]
 
-use pprofdelta::{Compression, Profiler, ProfilerBuilder, Status};
+use pprofdelta::{Compression, Profiler, ProfilerBuilder, Receiver, Status};
 use std::alloc::{alloc, alloc_zeroed, dealloc, Layout};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -175,6 +175,7 @@ pub fn play_all() {
     assert!(window(&again, &mut buffer).comment.contains("seq=1 attempt=1"), "another tracker");
     again.end().unwrap();
     estimates(&mut buffer);
+    for_a_receiver(&mut buffer);
     delivered_by_its_thread();
     written_to_a_folder();
 }
@@ -284,6 +285,20 @@ fn estimates(buffer: &mut Vec<u8>) {
     assert!(profiler.stats().tracked < 3000, "{:?}", profiler.stats());
     kept.clear();
     assert_eq!(profiler.stats().inuse_bytes, 0, "what was added is subtracted");
+    profiler.end().unwrap();
+}
+
+/// A receiver gets what is in use in each window, and never a negative change.
+fn for_a_receiver(buffer: &mut Vec<u8>) {
+    let profiler = exact().for_receiver(Receiver::Pprof).start().unwrap();
+    let mut held = Vec::with_capacity(2);
+    for size in [1000, 300] {
+        held.push(std::hint::black_box(vec![1_u8; size]));
+    }
+    drop(window(&profiler, buffer));
+    held.remove(0);
+    let [.., objects, bytes] = window(&profiler, buffer).four();
+    assert_eq!((objects, bytes), (2, 300 + 48), "the block that is left, and the vector that holds it");
     profiler.end().unwrap();
 }
 
