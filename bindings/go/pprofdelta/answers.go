@@ -192,7 +192,7 @@ type Stamp struct {
 	// LiveNone: epoch and first are zero
 	Live Live
 
-	// of the tracker or of the series of windows; 0: none
+	// of the tracker or of the series of windows; of a merge, the highest; 0: none
 	ID uint64
 
 	// of the full batch that this batch continues

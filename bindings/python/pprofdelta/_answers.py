@@ -261,7 +261,7 @@ class Stamp:
     restart: Restart
     #: Live.NONE: epoch and first are zero
     live: Live
-    #: of the tracker or of the series of windows; 0: none
+    #: of the tracker or of the series of windows; of a merge, the highest; 0: none
     id: int
     #: of the full batch that this batch continues
     epoch: int
