@@ -198,5 +198,5 @@ def pack(values: Mapping[str, Any]) -> Packed:
         _choice("format", values["format"], Format),
         _resource(values["resource"] or {}, values["format"]),
         label,
-        *values.get("_series", (0, 0)),
+        *values.get("series", (0, 0)),
     )

@@ -13,7 +13,7 @@ from dataclasses import fields
 from functools import partial
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -125,13 +125,21 @@ class Row(NamedTuple):
     error: Error | None = None
 
 
+class _Numbered(Context):
+    """A context whose series has this id, and begins after this sequence."""
+
+    def __init__(self, series: tuple[int, int], **options: Unpack[Options]) -> None:
+        self._series = series
+        super().__init__(**options)
+
+
 class Series:
     """The context of a target, and the place in its time line. The stamps of its windows have an id that belongs to the
     name of the target, and the number of the row as their sequence, so that merges tell windows apart."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        self.context = Context(**options)
+        self.context = _Numbered((0, 0), **options)
 
     def start(
         self, target: Any, state: bytes | None = None, sequence: int = 0, begin: int | None = None,
@@ -153,7 +161,7 @@ class Series:
         """Makes a context whose first window comes after this sequence."""
         self._numbered = sequence
         self.context.close()
-        self.context = Context(**self._options, _series=(self._id, sequence))
+        self.context = _Numbered((self._id, sequence), **self._options)
         if state is not None:
             self.context._core.load(state)
 
