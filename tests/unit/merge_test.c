@@ -124,6 +124,14 @@ static void check_merge(fleet *f, buf out, uint64_t seed)
     CHECK_MSG(all.reading.view->duration_nanos == (from ? to - from : 0), "seed %" PRIu64, seed);
 }
 
+static unsigned long long id_of(const fleet *f, buf bytes)
+{
+    size_t i = 0;
+    while (f->parts[i].bytes.ptr != bytes.ptr)
+        i++;
+    return f->parts[i].id;
+}
+
 /* The same as a tree: a merge of each target, then the first two, then these with the third. */
 static pprofdelta_status merge_tree(fleet *f, pprofdelta_options options, const buf *bytes,
                                     buf *out, pprofdelta_error *err)
@@ -134,8 +142,8 @@ static pprofdelta_status merge_tree(fleet *f, pprofdelta_options options, const 
     options.flags |= PPROFDELTA_DISJOINT;
     while (at < f->len && !status) {
         size_t first = at;
-        unsigned long long id = read_part(&f->arena, bytes[at]).id;
-        while (at < f->len && read_part(&f->arena, bytes[at]).id == id)
+        unsigned long long id = id_of(f, bytes[at]);
+        while (at < f->len && id_of(f, bytes[at]) == id)
             at++;
         status = sum_up(&f->arena, &options, bytes + first, at - first, &of[len++], err);
     }

@@ -99,14 +99,16 @@ def test_attempts_of_other_senders(spark: SparkSession) -> None:
     [row] = merged(df, "k", delta="sent", target_label="host", partitions=4).collect()
     assert told(row.delta)[:2] == told(pprofdelta.merge(sent, target_label="host"))[:2]
     assert (row.windows, row.targets) == (6, 3)
-    assert samples(merged(df, "k", delta="sent"), types=["inuse_space"]).agg(f.sum("inuse_space")).first()[0] == sum(
-        values[3] for values in told(pprofdelta.merge(sent))[0].values())
+    [total] = samples(merged(df, "k", delta="sent"), types=["inuse_space"]).agg(f.sum("inuse_space")).collect()
+    assert total[0] == sum(values[3] for values in told(pprofdelta.merge(sent))[0].values())
 
 
 def test_what_cannot_be_merged_fails_its_group(spark: SparkSession, windows: DataFrame) -> None:
     good = [bytes(row.delta) for row in windows.where("target = 'heap1'").collect()]
-    rows = [("good", one) for one in good] + [("damaged", one[:-9]) for one in good] + [("no target", load("heap.1.pb.gz"))]
-    rows += [("types", good[0]), ("types", bytes(windows.where("target = 'shop0'").first().delta)), ("null", None)]
+    [other, *_] = windows.where("target = 'shop0'").collect()
+    rows: list[tuple[str, bytes | None]] = [("good", one) for one in good]
+    rows += [("damaged", one[:-9]) for one in good] + [("no target", load("heap.1.pb.gz"))]
+    rows += [("types", good[0]), ("types", bytes(other.delta)), ("null", None)]
     rows += [("merge", pprofdelta.merge(good)), ("merge", good[0])]
     df = spark.createDataFrame(rows, "k string, delta binary")
     found = {row.k: row for row in merged(df, "k", disjoint=True).collect()}

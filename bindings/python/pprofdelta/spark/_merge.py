@@ -65,8 +65,8 @@ def merged(
         raise TypeError("this DataFrame is a stream: a group would never be complete; merge what the sink has written")
     wanted = MergeOptions(max_memory=1 << 30)
     wanted.update(options)
-    for name in ("counters", "gauges"):
-        wanted[name] = tuple(options.get(name, ()))
+    wanted["counters"] = tuple(options.get("counters", ()))
+    wanted["gauges"] = tuple(options.get("gauges", ()))
     Adder(merge=True, **wanted).close()
     keys = [by] if isinstance(by, str | Column) else list(by)
     if not keys:
@@ -75,8 +75,9 @@ def merged(
     bound_batches(deltas.sparkSession)
     none = f.lit(None).cast(ERROR).alias("error")
     rows = deltas.select(f.struct(*keys).alias("key"), f.col(delta).alias("delta"), none).where("delta IS NOT NULL")
-    inner = MergeOptions(**wanted)
-    inner.update(compression="zstd", level=0, format="pprof", resource=None, stamp=True)
+    inner: MergeOptions = {
+        **wanted, "compression": "zstd", "level": 0, "format": "pprof", "resource": None, "stamp": True
+    }  # fmt: skip
     wanted["disjoint"] = True
     of_tasks = _merges(rows, ("key", f.coalesce("stamp.id", "hash")), partitions, inner)
     of_groups = _merges(of_tasks.drop(*_SIZES), ("key",), partitions, wanted)
