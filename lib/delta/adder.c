@@ -43,7 +43,6 @@ typedef struct pd_merge {
     int64_t period;                 /* the longest */
     pd_schema period_type;          /* of all profiles */
     char label[17];                 /* of the target that joins the total */
-    pd_buffer listed;               /* the comment with the list of the targets */
 } pd_merge;
 
 struct pprofdelta_adder {
@@ -89,7 +88,6 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     pd_totals_release(&adder->merge.total, mem);
     pd_transfer_release(&adder->transfer, mem);
     pd_targets_release(&adder->merge.seen, mem);
-    pd_buffer_release(mem, &adder->merge.listed);
     pd_schema_release(&adder->merge.period_type, mem);
     pprofdelta_free(&adder->pd);
 }
@@ -148,14 +146,14 @@ static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelt
                                       const pd_target *target, pprofdelta_join *join,
                                       pprofdelta_error *err)
 {
-    if (!has_target(stamp) && pd_targets_has_own(&a->merge.seen) &&
-        (is_merge(a, stamp) || a->pd.flags & PPROFDELTA_FORCE))
+    const pd_target *common = pd_targets_common(&a->merge.seen);
+    if (!has_target(stamp) && common && is_same_target(common, target) &&
+        (target->is_merge || a->pd.flags & PPROFDELTA_FORCE))
         *join = PPROFDELTA_JOIN_EQUAL;
     if (!a->merge.is_on || (a->is_waiting && is_same_target(target, &a->merge.target)))
         return PPROFDELTA_OK;
     if (a->has_gap) /* in the target that ends here */
         return pd_fail_as(err, &a->gap);
-    const pd_target *common = pd_targets_common(&a->merge.seen);
     if (common && *join != PPROFDELTA_JOIN_EQUAL)
         return pd_because(err, PPROFDELTA_REASON_WINDOW_LATE,
                           pd_fail(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_SUM, NULL,
@@ -583,21 +581,16 @@ static int64_t duration_of(const pprofdelta_adder *a)
 }
 
 /* Adds the comments that say what the sum is. */
-static pprofdelta_status add_stamp(pprofdelta_adder *a, pprofdelta_error *err)
+static void add_stamp(pprofdelta_adder *a)
 {
-    pprofdelta *pd = &a->pd;
-    pd_model *m = &pd->door.model;
+    pd_model *model = &a->pd.door.model;
     pprofdelta_stamp stamp = stamp_of(a);
     bool has_stamp = stamp.live || stamp.targets || !is_cumulative(&a->first);
-    if (!has_stamp || !pd->door.has_stamp)
-        return PPROFDELTA_OK;
-    pd_buffer *list = &a->merge.listed;
+    if (!has_stamp || !a->pd.door.has_stamp)
+        return;
     if (a->merge.is_on)
-        PD_TRY(pd_targets_write(&a->merge.seen, &pd->mem, list, &stamp.id, err));
-    pd_model_add_stamp(m, &stamp, 0);
-    if (a->merge.is_on)
-        pd_model_add_comment(m, pd_model_string(m, pd_buffer_bytes(list)));
-    return PPROFDELTA_OK;
+        stamp.id = pd_targets_write(&a->merge.seen, model);
+    pd_model_add_stamp(model, &stamp, 0);
 }
 
 static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprofdelta_error *err)
@@ -612,7 +605,7 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     pd_totals_write(sum, &cur->columns, &a->transfer);
     if (!a->merge.is_on) /* the comments of one target */
         pd_output_comments(pd);
-    PD_TRY(add_stamp(a, err));
+    add_stamp(a);
     int64_t time = has_no_order(a) ? a->to : cur->tables.header.time_nanos;
     pd->header = pd_output_header(pd, time, duration_of(a));
     if (a->merge.is_on)

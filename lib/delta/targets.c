@@ -58,11 +58,6 @@ pprofdelta_status pd_targets_take(pd_targets *t, pd_mem *mem, const pd_tables *t
                                : pd_keymap_reserve(&t->seen, mem, pd_mem_roomy(mem, need), err);
 }
 
-bool pd_targets_has_own(const pd_targets *t)
-{
-    return pd_keymap_find(&t->seen, key_of(t->now)) != PD_KEYMAP_NONE;
-}
-
 const pd_target *pd_targets_common(const pd_targets *t)
 {
     for (size_t i = 0; i < t->now_len; i++) {
@@ -93,21 +88,15 @@ static int by_number(const void *left, const void *right)
     return (a->number < b->number) - (a->number > b->number);
 }
 
-pprofdelta_status pd_targets_write(pd_targets *t, pd_mem *mem, pd_buffer *text, uint64_t *highest,
-                                   pprofdelta_error *err)
+uint64_t pd_targets_write(pd_targets *t, pd_model *model)
 {
-    size_t len = t->seen.len;
-    qsort(t->list, len, sizeof *t->list, by_number);
-    len = len < PD_TARGETS_LISTED ? len : PD_TARGETS_LISTED;
-    PD_TRY(pd_buffer_room(mem, text, sizeof PREFIX + len * WORD, err));
-    pd_buffer_put(text, PREFIX, sizeof PREFIX - 1);
-    for (size_t i = 0; i < len && !t->list[i].is_merge; i++) {
-        char word[WORD + 1];
-        snprintf(word, sizeof word, " %016" PRIx64, t->list[i].number);
-        pd_buffer_put(text, word, WORD);
-    }
-    *highest = t->list->number;
-    return PPROFDELTA_OK;
+    char text[sizeof PREFIX + PD_TARGETS_LISTED * WORD] = PREFIX;
+    size_t len = sizeof PREFIX - 1;
+    qsort(t->list, t->seen.len, sizeof *t->list, by_number);
+    for (size_t i = 0; i < t->seen.len && i < PD_TARGETS_LISTED && !t->list[i].is_merge; i++)
+        len += (size_t)snprintf(text + len, WORD + 1, " %016" PRIx64, t->list[i].number);
+    pd_model_add_comment(model, pd_model_string(model, pd_bytes_of(text)));
+    return t->list->number;
 }
 
 void pd_targets_release(pd_targets *t, pd_mem *mem)

@@ -10,7 +10,7 @@
 #ifndef PD_DELTA_TARGETS_H
 #define PD_DELTA_TARGETS_H
 
-#include "base/keymap.h"
+#include "model/model.h"
 #include "profile/tables.h"
 
 enum { PD_TARGETS_LISTED = 1024 };
@@ -33,18 +33,14 @@ typedef struct pd_targets {
 pprofdelta_status pd_targets_take(pd_targets *targets, pd_mem *mem, const pd_tables *tables,
                                   pd_target own, pprofdelta_error *err);
 
-/* Was the profile's own target added before? */
-bool pd_targets_has_own(const pd_targets *targets);
-
-/* Returns the first target of the profile in hand that was added before, or NULL. */
+/* Returns the first target of the profile in hand that was added before, or NULL. The first is its own. */
 const pd_target *pd_targets_common(const pd_targets *targets);
 
 /* Adds those of the profile in hand. */
 void pd_targets_add(pd_targets *targets);
 
-/* Appends the comment with the list to the text. *highest is the highest id. */
-pprofdelta_status pd_targets_write(pd_targets *targets, pd_mem *mem, pd_buffer *text,
-                                   uint64_t *highest, pprofdelta_error *err);
+/* Adds the comment with the list, at the end: no target can be added afterwards. Returns the highest id. */
+uint64_t pd_targets_write(pd_targets *targets, pd_model *model);
 
 void pd_targets_release(pd_targets *targets, pd_mem *mem);
 

@@ -35,7 +35,7 @@ def test_counters_of_all_windows_and_gauges_of_the_last_ones(t):
     t.equal(got.values(), want)
     t.equal((got.time, got.duration), (T0 + 3 * MINUTE, 0))
     t.equal(len(got.comments), 2)
-    t.contains(got.comments[0], " windows=9 targets=3")
+    t.contains(got.comments[1], " windows=9 targets=3")
     for order in (files[::-1], files[5:] + files[:5] + files[3:4]):
         t.equal(t.succeeds("merge", *order, "-q").out, t.load("out"), "another order")
     later = [name for name in files if not name.endswith(".1")]

@@ -402,7 +402,7 @@ TEST(a_merge_is_no_input)
 /* The list of the targets of a merge has the highest ids, from the highest on, and so many. */
 static void check_list(const part *p, unsigned highest, size_t len)
 {
-    const char *list = reading_string(&p->reading, p->reading.view->comment[1]);
+    const char *list = reading_string(&p->reading, p->reading.view->comment[0]);
     CHECK(!strncmp(list, "pprofdelta: targets", 19) && p->id == highest);
     for (list += 19; *list; list += 17, highest--, len--)
         CHECK(strtoull(list + 1, NULL, 16) == highest);
