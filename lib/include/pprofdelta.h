@@ -256,7 +256,7 @@ typedef struct pprofdelta_stamp {
     uint64_t sequence;  /* 0: none, as in a delta of two files */
     pprofdelta_restart restart;
     pprofdelta_live live; /* LIVE_NONE: epoch and first are zero */
-    uint64_t id;          /* of the tracker or of the series of windows; of a merge, the highest; 0: none */
+    uint64_t id;          /* of the tracker or the series; of a merge, the highest; 0: none */
     uint64_t epoch;       /* of the full batch that this batch continues */
     uint64_t first;       /* this is the sum of the batches first to sequence; full: sequence */
     uint64_t attempt;     /* at this sequence, from 1; 0: none, as in a delta of two files */
