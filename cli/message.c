@@ -217,7 +217,7 @@ int cli_system_error(const char *name, const char *verb, int error)
 
 /* ---- errors of the library ------------------------------------------------------------------ */
 
-enum { ANY = CLI_ONE_FILE | CLI_TWO_FILES | CLI_A_STATE | CLI_A_SUM };
+enum { ANY = CLI_ONE_FILE | CLI_TWO_FILES | CLI_A_STATE | CLI_A_SUM | CLI_A_MERGE };
 
 /* What to do next. The first row that matches counts. */
 static const struct advice {
@@ -244,12 +244,15 @@ static const struct advice {
      "pprofdelta show prints what is in a request; write each resource, scope and time as "
      "one of its own"},
     {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_NO_TARGET,
-     "merge windows of states or of record; pprofdelta merge --force takes any other profile as a "
-     "target of its own"},
+     "merge windows of states or of record; pprofdelta merge --disjoint takes merges of different "
+     "targets, and --force any other profile as a target of its own"},
     {PPROFDELTA_E_MISMATCH, CLI_A_SUM, PPROFDELTA_REASON_TWO_TARGETS,
      "pprofdelta merge adds up several targets"},
     {PPROFDELTA_E_MISMATCH, CLI_A_SUM, PPROFDELTA_REASON_WINDOW_LATE,
      "give the files of all windows in their order; pprofdelta merge sorts them"},
+    {PPROFDELTA_E_MISMATCH, CLI_A_MERGE, PPROFDELTA_REASON_WINDOW_LATE,
+     "merge the windows of this target themselves; --disjoint is for merges that have no target in "
+     "common"},
     {PPROFDELTA_E_MISMATCH, CLI_A_SUM, PPROFDELTA_REASON_WINDOW_MISSING,
      "give the files of all windows in their order; --force adds them as they are"},
     {PPROFDELTA_E_MISMATCH, CLI_A_SUM, PPROFDELTA_REASON_NONE, "--force adds them"},

@@ -59,7 +59,7 @@ void cli_note_refused(const char *name, const pprofdelta_error *err);
 int cli_options_error(const char *first, const pprofdelta_error *err);
 
 /* The inputs that an error may be about. */
-enum { CLI_ONE_FILE = 1, CLI_TWO_FILES = 2, CLI_A_STATE = 4, CLI_A_SUM = 8 };
+enum { CLI_ONE_FILE = 1, CLI_TWO_FILES = 2, CLI_A_STATE = 4, CLI_A_SUM = 8, CLI_A_MERGE = 16 };
 
 /* The same for one of two inputs, of this kind: a mismatch names both, every other error the second. If
  * first is NULL, there is only the second. */

@@ -106,6 +106,9 @@ static const cli_option table[] = {
     {"--label-target", 0, CLI_MAY_HAVE_VALUE, take_label,
      offsetof(cli_options, library.target_label), 0, DELTA | ONLY_SUM,
      "      --label-target[=KEY]   give each sample a label with the id of its target\n"},
+    {"--disjoint", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
+     PPROFDELTA_DISJOINT, DELTA | ONLY_SUM,
+     "      --disjoint             take merges of other targets, too\n"},
     {"--quiet", 'q', CLI_ALONE, cli_take_quiet, 0, 0, 0,
      "  -q, --quiet                print no notes on stderr\n"},
     {"--version", 0, CLI_ALONE, take_version, 0, 0, SUM, "  -h, --help, --version\n"},
@@ -167,6 +170,7 @@ const cli_command cli_merge_command = {
               "are added up. Gauges are added up over the targets; for each target they are\n"
               "those of its last window. Each window (id and sequence number in the stamp)\n"
               "counts once, with its highest attempt. Profiles that name none are refused.\n"
+              "With --disjoint, merges of other targets are added up, too: a tree of merges.\n"
               "\n",
     .options = table,
     .after = "  -h, --help\n",

@@ -66,6 +66,8 @@ static int refuse_file(const run *r, const char *name, const pprofdelta_error *e
     }
     if (r->windows && r->gap && err->reason == PPROFDELTA_REASON_WINDOW_MISSING)
         return refuse_gap(r, err);
+    if (r->windows && err->element < r->options.arguments.operands_len)
+        return cli_inputs_error(CLI_A_MERGE, r->windows[err->element].path, name, err);
     return cli_inputs_error(r->windows ? CLI_TWO_FILES : kind_of(err), r->last, name, err);
 }
 

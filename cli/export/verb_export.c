@@ -201,7 +201,7 @@ static void read_all(void)
     const size_t len = r.files.operands_len;
     for (size_t i = 0; i < len && len > 1; i++) {
         read_file(i, false);
-        if (r.target.value && r.stamps[i].id != r.stamps->id)
+        if (r.target.value && !r.stamps[i].targets && r.stamps[i].id != r.stamps->id)
             cli_must(cli_error("%s: is of another state than %s; --target names one", names_of[i],
                                *names_of));
     }

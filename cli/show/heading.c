@@ -191,6 +191,8 @@ static void put_one(const cli_profile *profile)
            view->duration_nanos ? cli_span_format(view->duration_nanos, text) : "unknown");
     for (size_t i = 0; i < view->n_comment; i++) {
         cli_string whole = cli_profile_string(profile, view->comment[i]);
+        if (cli_string_begins(whole, "pprofdelta: targets ")) /* of a merge: long; --raw has it */
+            continue;
         fputs("comment   ", stdout);
         cli_string_put(stdout, readable_comment(whole), CLI_TEXT_SHOWN);
         putchar('\n');

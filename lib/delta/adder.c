@@ -19,9 +19,11 @@
  *
  * The sum of a target joins the total when a profile of another target comes, or at the end. So the
  * memory does not depend on the number of windows. For the same reason a window that comes late
- * cannot take the place of an attempt that was added: it is refused, and the caller sorts. */
+ * cannot take the place of an attempt that was added: it is refused, and the caller sorts. A merge
+ * that is added to another one is a target of its own, which has the targets that it lists. */
 #include "delta/context.h"
 #include "delta/join.h"
+#include "delta/targets.h"
 #include "model/totals.h"
 #include "profile/stamp.h"
 
@@ -33,10 +35,11 @@
 /* The targets, and for merges what is complete. */
 typedef struct pd_merge {
     bool is_on;                     /* the sum is a merge */
-    pd_keymap seen;                 /* the targets so far: see target_of */
-    pd_key target;                  /* of the last profile that counts */
+    pd_targets seen;                /* the targets so far: see target_of */
+    pd_target target;               /* of the last profile that counts */
     pd_totals total;                /* of the targets that are complete */
     uint64_t targets, windows, own; /* in the total; and windows of the last target */
+    uint64_t added;                 /* profiles that were taken, or did not count */
     int64_t period;                 /* the longest */
     pd_schema period_type;          /* of all profiles */
     char label[17];                 /* of the target that joins the total */
@@ -84,7 +87,7 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     pd_totals_release(&adder->sum, mem);
     pd_totals_release(&adder->merge.total, mem);
     pd_transfer_release(&adder->transfer, mem);
-    pd_keymap_release(&adder->merge.seen, mem);
+    pd_targets_release(&adder->merge.seen, mem);
     pd_schema_release(&adder->merge.period_type, mem);
     pprofdelta_free(&adder->pd);
 }
@@ -102,38 +105,62 @@ static bool has_target(const pprofdelta_stamp *stamp)
     return stamp->id && stamp->sequence;
 }
 
-/* The key of the target. A profile without one is a target of its own: equal bytes are one profile. */
-static pd_key target_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
+/* Is it a merge whose targets are known? By force alone it is a target. */
+static bool is_merge(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
 {
-    pd_bytes bytes = a->pd.cur.tables.bytes;
-    uint64_t words[] = {stamp->id, stamp->live != PPROFDELTA_LIVE_NONE};
-    return has_target(stamp) ? pd_key_of_words(words, 2, 0)
-                             : pd_key_of_bytes(bytes.ptr, bytes.len, 1);
+    return stamp->targets && a->pd.flags & PPROFDELTA_DISJOINT;
 }
 
-/* Refuses what names no target, and what may count twice. Sets *join to EQUAL if the bytes were added
- * before. */
-static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
-                                      pd_key target, pprofdelta_join *join, pprofdelta_error *err)
+/* A profile that names no target is a target of its own: equal bytes are one profile. */
+static pd_target target_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
 {
-    bool is_forced = a->pd.flags & PPROFDELTA_FORCE, has = has_target(stamp);
-    bool is_seen = pd_keymap_find(&a->merge.seen, target) != PD_KEYMAP_NONE;
-    if (!has && (a->merge.is_on ? !is_forced : stamp->targets != 0))
-        return PD_JOIN_REFUSE(
-            NO_TARGET, "%s",
-            stamp->targets ? "it is a merge, whose windows may count twice"
-            : stamp->is_delta
-                ? "its stamp names no target: it is the delta of two files, or a sum"
-                : "it has no stamp: it may be cumulative, and count its windows again");
-    if (!has && is_seen && is_forced)
+    pd_bytes bytes = a->pd.cur.tables.bytes;
+    return (pd_target){.number = has_target(stamp) ? stamp->id
+                                                   : pd_key_of_bytes(bytes.ptr, bytes.len, 1).lo,
+                       .profile = a->merge.added,
+                       .is_merge = is_merge(a, stamp)};
+}
+
+static bool is_same_target(const pd_target *a, const pd_target *b)
+{
+    return a->number == b->number && a->is_merge == b->is_merge;
+}
+
+/* Refuses what names no target. */
+static pprofdelta_status check_name(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
+                                    pprofdelta_error *err)
+{
+    unsigned taken = PPROFDELTA_FORCE | (stamp->targets ? PPROFDELTA_DISJOINT : 0);
+    bool is_taken = a->merge.is_on ? (a->pd.flags & taken) != 0 : !stamp->targets;
+    if (has_target(stamp) || is_taken)
+        return PPROFDELTA_OK;
+    return PD_JOIN_REFUSE(
+        NO_TARGET, "%s",
+        stamp->targets    ? "it is a merge, whose windows may count twice"
+        : stamp->is_delta ? "its stamp names no target: it is the delta of two files, or a sum"
+                          : "it has no stamp: it may be cumulative, and count its windows again");
+}
+
+/* Refuses what may count twice. Sets *join to EQUAL if the bytes were added before. */
+static pprofdelta_status check_target(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
+                                      const pd_target *target, pprofdelta_join *join,
+                                      pprofdelta_error *err)
+{
+    const pd_target *common = pd_targets_common(&a->merge.seen);
+    if (!has_target(stamp) && common && is_same_target(common, target) &&
+        (target->is_merge || a->pd.flags & PPROFDELTA_FORCE))
         *join = PPROFDELTA_JOIN_EQUAL;
-    if (!a->merge.is_on || (a->is_waiting && pd_key_equal(target, a->merge.target)))
+    if (!a->merge.is_on || (a->is_waiting && is_same_target(target, &a->merge.target)))
         return PPROFDELTA_OK;
     if (a->has_gap) /* in the target that ends here */
         return pd_fail_as(err, &a->gap);
-    if (has && is_seen)
-        return PD_JOIN_REFUSE(WINDOW_LATE, "the windows of target %016" PRIx64 " are not together",
-                              stamp->id);
+    if (common && *join != PPROFDELTA_JOIN_EQUAL)
+        return pd_because(err, PPROFDELTA_REASON_WINDOW_LATE,
+                          pd_fail(err, PPROFDELTA_E_MISMATCH, PPROFDELTA_STAGE_SUM, NULL,
+                                  common->profile, PPROFDELTA_NOWHERE,
+                                  "the windows of target %016" PRIx64
+                                  " are not together, or some would count twice",
+                                  common->number));
     if (stamp->live == PPROFDELTA_LIVE_DELTA)
         return PD_JOIN_REFUSE(WINDOW_MISSING, "the full profile of epoch %" PRIu64 " is missing",
                               stamp->epoch);
@@ -250,8 +277,8 @@ static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next, ppr
 
 /* Parses and checks the new profile, in cur, and how it joins. Does not change the sum. */
 static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_t len,
-                                   pprofdelta_stamp *stamp, pd_key *target, pprofdelta_join *join,
-                                   pprofdelta_error *err)
+                                   pprofdelta_stamp *stamp, pd_target *target,
+                                   pprofdelta_join *join, pprofdelta_error *err)
 {
     pprofdelta *pd = &a->pd;
     pd_input *cur = &pd->cur;
@@ -267,14 +294,15 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
                        "the stamp is not valid: pprofdelta did not write it");
     *target = target_of(a, stamp);
     *join = PPROFDELTA_JOIN_FIRST;
-    PD_TRY(check_target(a, stamp, *target, join, err));
+    PD_TRY(check_name(a, stamp, err));
+    PD_TRY(pd_targets_take(&a->merge.seen, &pd->mem, &cur->tables, *target, err));
+    PD_TRY(check_target(a, stamp, target, join, err));
     if (*join == PPROFDELTA_JOIN_EQUAL)
         return PPROFDELTA_OK;
     if (!a->is_waiting)
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
-    else if (!a->merge.is_on || pd_key_equal(*target, a->merge.target))
+    else if (!a->merge.is_on || is_same_target(target, &a->merge.target))
         PD_TRY(follow_last(a, stamp, join, err));
-    PD_TRY(pd_keymap_room(&a->merge.seen, &pd->mem, *target, err));
     if (a->merge.is_on)
         PD_TRY(check_period(a, err));
     if (goes_on(a, stamp, *join))
@@ -402,9 +430,11 @@ static pprofdelta_status add_sample(pprofdelta_adder *a, size_t entry)
     pd_model *m = &total->model;
     pd_key key = a->sum.ledger.keys.keys[entry];
     pd_bytes label = {a->pd.target_label.ptr, a->pd.target_label.len};
-    uint64_t words[] = {key.lo, key.hi, a->merge.target.lo, a->merge.target.hi};
+    uint64_t words[] = {key.lo, key.hi, a->merge.target.number};
+    if (a->merge.target.is_merge) /* whose samples have the labels that it gave them */
+        label.len = 0;
     if (label.len)
-        key = pd_key_of_words(words, 4, 0);
+        key = pd_key_of_words(words, 3, 0);
     if (pd_keymap_find(&total->ledger.keys, key) == PD_KEYMAP_NONE) {
         pd_transfer_sample(&a->transfer, a->sum.offsets[entry]);
         if (label.len) {
@@ -424,13 +454,12 @@ static pprofdelta_status end_target(pprofdelta_adder *a, pd_input *last, pprofde
     total->writer.err = err;
     if (!status)
         status = pd_transfer_begin_model(&a->transfer, &a->pd.mem, &sum->model, total, err);
-    snprintf(a->merge.label, sizeof a->merge.label, "%016" PRIx64,
-             has_target(&a->last) ? a->last.id : a->merge.target.lo);
+    snprintf(a->merge.label, sizeof a->merge.label, "%016" PRIx64, a->merge.target.number);
     for (size_t entry = 0; entry < sum->ledger.keys.len && !status; entry++)
         if (pd_model_has_value(pd_ledger_base(&sum->ledger, entry), sum->ledger.counters))
             status = add_sample(a, entry);
-    a->merge.targets++;
-    a->merge.windows += a->merge.own;
+    a->merge.targets += a->merge.target.is_merge ? a->last.targets : 1;
+    a->merge.windows += a->merge.target.is_merge ? a->last.windows : a->merge.own;
     a->merge.own = 0;
     return status;
 }
@@ -461,7 +490,7 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
 }
 
 /* The profile in cur counts. */
-static void count_profile(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_key target,
+static void count_profile(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd_target target,
                           pprofdelta_join join)
 {
     int64_t period = a->pd.cur.tables.header.period;
@@ -477,7 +506,7 @@ static void count_profile(pprofdelta_adder *a, const pprofdelta_stamp *stamp, pd
     if (has_target(stamp))
         a->named = *stamp;
     a->merge.target = target;
-    pd_keymap_add(&a->merge.seen, target);
+    pd_targets_add(&a->merge.seen);
     if (!a->has_earlier)
         a->first = *stamp;
 }
@@ -487,7 +516,7 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
 {
     pprofdelta *pd = &a->pd;
     pprofdelta_stamp stamp;
-    pd_key target;
+    pd_target target;
     pprofdelta_join how = PPROFDELTA_JOIN_FIRST;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
@@ -504,6 +533,7 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     if (status)
         return status;
     a->has_gap |= how == PPROFDELTA_JOIN_GAP;
+    a->merge.added++;
     if (counts)
         count_profile(a, &stamp, target, how);
     if (join)
@@ -550,6 +580,19 @@ static int64_t duration_of(const pprofdelta_adder *a)
     return is_known && duration > 0 ? duration : 0;
 }
 
+/* Adds the comments that say what the sum is. */
+static void add_stamp(pprofdelta_adder *a)
+{
+    pd_model *model = &a->pd.door.model;
+    pprofdelta_stamp stamp = stamp_of(a);
+    bool has_stamp = stamp.live || stamp.targets || !is_cumulative(&a->first);
+    if (!has_stamp || !a->pd.door.has_stamp)
+        return;
+    if (a->merge.is_on)
+        stamp.id = pd_targets_write(&a->merge.seen, model);
+    pd_model_add_stamp(model, &stamp, 0);
+}
+
 static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprofdelta_error *err)
 {
     pprofdelta *pd = &a->pd;
@@ -562,10 +605,7 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     pd_totals_write(sum, &cur->columns, &a->transfer);
     if (!a->merge.is_on) /* the comments of one target */
         pd_output_comments(pd);
-    pprofdelta_stamp stamp = stamp_of(a);
-    bool has_stamp = stamp.live || stamp.targets || !is_cumulative(&a->first);
-    if (has_stamp && pd->door.has_stamp)
-        pd_model_add_stamp(&pd->door.model, &stamp, 0);
+    add_stamp(a);
     int64_t time = has_no_order(a) ? a->to : cur->tables.header.time_nanos;
     pd->header = pd_output_header(pd, time, duration_of(a));
     if (a->merge.is_on)

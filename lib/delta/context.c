@@ -18,7 +18,7 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
     PD_TRY(pd_options_read(out, sizeof *out, given, err));
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
                            PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SEQUENCE |
-                           PPROFDELTA_ABSENT_TYPES | PPROFDELTA_MERGE;
+                           PPROFDELTA_ABSENT_TYPES | PPROFDELTA_MERGE | PPROFDELTA_DISJOINT;
     if (out->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if ((unsigned)out->on_reset > PPROFDELTA_ON_RESET_FAIL)
@@ -29,6 +29,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
     PD_TRY(need_texts(out->gauges, out->gauges_len, err));
     if (out->target_label && !(out->flags & PPROFDELTA_MERGE && *out->target_label))
         return pd_refuse(err, "options.target_label is empty, or there is no PPROFDELTA_MERGE");
+    if (out->last_sequence > UINT64_MAX / 2)
+        return pd_refuse(err, "options.last_sequence is more than half of its range");
     if (out->resource_weak > out->resource_len)
         return pd_refuse(err, "options.resource_weak is more than resource_len");
     return pd_door_check(PD_DOOR_OPTIONS(out), err);
@@ -50,6 +52,8 @@ pprofdelta_status pd_context_new(const pprofdelta_options *options,
     pd->flags = o.flags;
     pd->on_reset = o.on_reset;
     pd->first = o.first;
+    pd->last_sequence = o.last_sequence;
+    pd->steps.series.last.sequence = pd->steps.series.acked.sequence = o.last_sequence;
     pd->rules.may_be_absent = (o.flags & PPROFDELTA_ABSENT_TYPES) != 0;
     pd_stack_numbers_init(&pd->numbers);
     pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};

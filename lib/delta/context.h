@@ -29,6 +29,7 @@ struct pprofdelta {
     pd_buffer target_label; /* of a merge; empty: none */
     pd_buffer strong;       /* OTLP: the resource without what yields to a request's */
     int64_t started_nanos;
+    uint64_t last_sequence;
     /* What is remembered. */
     pd_ledger ledger;
     pd_schema schema;

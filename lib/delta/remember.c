@@ -79,6 +79,9 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
                          &(pprofdelta_source){.read = life_source_read, .cookie = &guarded}, err));
     pd_take_spare(pd);
     pd->steps.series = state.series;
+    uint64_t *sequence = &pd->steps.series.last.sequence;
+    if (!pd_series_is_open(&state.series) && *sequence < pd->last_sequence)
+        *sequence = pd->last_sequence;
     pd->door.id = state.id ? state.id : pd->door.id;
     pd->has_base = state.has_base;
     pd->is_from_base = false;

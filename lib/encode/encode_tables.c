@@ -280,7 +280,7 @@ static void make_facts(table_maker *t, pd_arrow_at out, pd_bytes resource, const
     int32_t *targets = make_column(t, out, TARGET, "target", "i", len);
     if (targets)
         memset(targets, 0, len * sizeof *targets);
-    make_target(t, pd_arrow_child(out, TARGET), resource, stamp.id);
+    make_target(t, pd_arrow_child(out, TARGET), resource, stamp.targets ? 0 : stamp.id);
     make_times(t, out, h, &stamp);
     uint8_t *restart = make_column(t, out, RESTART, "restart", "b", len);
     for (size_t row = 0; row < len && restart && stamp.restart; row++)

@@ -62,7 +62,8 @@ enum {
     /* counters and gauges may name types that a profile does not have: for one list of options for
      * profiles of several kinds. */
     PPROFDELTA_ABSENT_TYPES = 1u << 5,
-    PPROFDELTA_MERGE = 1u << 6 /* a sum is a merge: see pprofdelta_adder_add */
+    PPROFDELTA_MERGE = 1u << 6,   /* a sum is a merge: see pprofdelta_adder_add */
+    PPROFDELTA_DISJOINT = 1u << 7 /* a merge takes merges of other targets, too */
 };
 
 #define PPROFDELTA_MAX_TYPES 64
@@ -98,6 +99,10 @@ typedef struct pprofdelta_options {
     /* PPROFDELTA_MERGE: the key of a label that every sample gets, with the id of its target as 16
      * hexadecimal digits. That of a target without an id is a hash of its profile. NULL: none. */
     const char *target_label;
+    /* The sequence after which the first window comes, for a caller that keeps the numbers of a series (`id`) itself.
+     * Of this and of the sequence of a state that is loaded, the higher one counts, unless the state has an open
+     * window. */
+    uint64_t last_sequence;
 } pprofdelta_options;
 
 #define PPROFDELTA_OPTIONS_INIT PPROFDELTA_SIZED(pprofdelta_options)
@@ -251,7 +256,7 @@ typedef struct pprofdelta_stamp {
     uint64_t sequence;  /* 0: none, as in a delta of two files */
     pprofdelta_restart restart;
     pprofdelta_live live; /* LIVE_NONE: epoch and first are zero */
-    uint64_t id;          /* of the tracker or of the series of windows; 0: none */
+    uint64_t id;          /* of the tracker or the series; of a merge, the highest; 0: none */
     uint64_t epoch;       /* of the full batch that this batch continues */
     uint64_t first;       /* this is the sum of the batches first to sequence; full: sequence */
     uint64_t attempt;     /* at this sequence, from 1; 0: none, as in a delta of two files */
@@ -404,6 +409,12 @@ PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
  * batch is one, as above. Profiles without id and sequence, and merges, are refused
  * (REASON_NO_TARGET). With PPROFDELTA_FORCE each is a target of its own, and equal ones count once.
  *
+ * With PPROFDELTA_DISJOINT, a merge also takes merges of other targets, made in any tree, in any order. Equal ones count
+ * once. Each has a list of its targets. One that has a target of a merge or a window that was added before is refused
+ * (REASON_WINDOW_LATE), and so is such a window; err->element is then the number of the profile that was added before,
+ * from 0, without those that were refused. A list has at most 1024 targets, those with the highest ids: what larger
+ * merges have in common besides these is not noticed.
+ *
  * If a profile is refused, the sum is as before. After PPROFDELTA_E_MEMORY or PPROFDELTA_E_LIMIT
  * the adder can only be freed. Bytes that are needed later are copied. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, const void *bytes,
@@ -414,9 +425,10 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, c
  * a cumulative profile, and has no stamp. Any other sum is a delta, and has the stamp of the longer
  * window. The sum of a live heap's batches has the stamp of a batch, which later batches continue.
  *
- * A merge has a stamp with the numbers of windows and targets. Its time is the last end, its duration
+ * A merge has a stamp with the numbers of windows and targets, and the highest id of these, and the list of the targets
+ * as a comment. Its time is the last end, its duration
  * is from the earliest beginning (0 if one is not known), and its period is the longest. It has no
- * comments but the stamp, and no resource but that of the options. Everything else is that of the
+ * other comments, and no resource but that of the options. Everything else is that of the
  * last profile. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(
     pprofdelta_adder *adder, const pprofdelta_sink *sink, pprofdelta_error *err);

@@ -165,7 +165,7 @@ typedef enum pprofdelta_reason {
     PPROFDELTA_REASON_OTHER_OPTIONS,  /* options.counters and gauges are not those of the state */
     PPROFDELTA_REASON_WINDOW_MISSING, /* a sum: windows or batches are missing between the two */
     /* A sum: the window or batch comes before one that was added already. A merge: likewise, or
-     * after windows of another target. */
+     * after windows of another target; or a merge has the target. */
     PPROFDELTA_REASON_WINDOW_LATE,
     /* E_STATE */
     PPROFDELTA_REASON_NOT_A_STATE, /* the bytes are something else */

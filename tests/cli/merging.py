@@ -34,8 +34,8 @@ def test_counters_of_all_windows_and_gauges_of_the_last_ones(t):
     want = {"f;main": [18, 180, 3, 69], "only1;main": [3, 3, 0, 0], "only2;main": [3, 3, 0, 0], "only3;main": [3, 3, 0, 0]}
     t.equal(got.values(), want)
     t.equal((got.time, got.duration), (T0 + 3 * MINUTE, 0))
-    t.equal(len(got.comments), 1)
-    t.contains(got.comments[0], " windows=9 targets=3")
+    t.equal(len(got.comments), 2)
+    t.contains(got.comments[1], " windows=9 targets=3")
     for order in (files[::-1], files[5:] + files[:5] + files[3:4]):
         t.equal(t.succeeds("merge", *order, "-q").out, t.load("out"), "another order")
     later = [name for name in files if not name.endswith(".1")]
@@ -53,6 +53,27 @@ def test_labels(t):
         for name in ("s1", "s2"):
             t.contains(raw, t.succeeds("--state", name, "--status").text.split("id")[1].split()[0])
     t.contains(t.fails(2, "merge", *files, "--label-target=").err, "must be the key of a label")
+
+
+def test_merges_of_other_targets(t):
+    files = fleet(t)
+    for host in range(1, 4):
+        t.succeeds("merge", *(name for name in files if f".{host}." in name), "-o", f"of.{host}", "-q")
+    t.succeeds("merge", *files, "-q", "-o", "flat")
+    t.succeeds("merge", "--disjoint", "of.1", "of.3", "-o", "of.13")
+    for tree in (["of.1", "of.2", "of.3"], ["of.2", "of.13"], ["of.13", "of.2", "of.2"],
+                 ["of.13", *(f"delta.2.{n}" for n in range(1, 4))]):
+        t.succeeds("merge", "--disjoint", *tree, "-q", "-o", "tree")
+        got, want = read(t.load("tree")), read(t.load("flat"))
+        t.equal(got.values(), want.values(), str(tree))
+        t.equal((got.comments, got.time, got.duration), (want.comments, want.time, want.duration), str(tree))
+        t.equal(t.succeeds("merge", "--disjoint", *tree[::-1], "-q").out, t.load("tree"), "another order")
+    t.contains(t.fails(1, "merge", "of.13", "delta.2.1").err, "of.13: it is a merge", "hint: ", "--disjoint")
+    for left, right in ("of.13", "of.1"), ("of.13", "delta.1.1"), ("of.2", "delta.2.3"):
+        err = t.fails(1, "merge", "--disjoint", left, right, "-o", "none").err
+        t.contains(err, left, right, " and ", "the windows of target ", "count twice", "hint: merge the windows")
+    t.fails(2, "sum", "--disjoint", "of.1", "of.2")
+    t.contains(t.succeeds("merge", "--disjoint", "of.2", "of.2").err, "files that do not count", "1 of 2")
 
 
 def test_a_directory_of_windows(t):

@@ -3,6 +3,7 @@
 #include "../support/test.h"
 
 #include "census.h"
+#include "keep.h"
 #include "pack.h"
 #include "delta/context.h"
 #include "otlp_model.h"
@@ -69,7 +70,7 @@ TEST(options_are_checked)
     o[0].size = 0;
     o[1].size = sizeof(size_t) - 1;
     o[2].size = SIZE_MAX;
-    o[3].flags = PPROFDELTA_MERGE << 1;
+    o[3].flags = PPROFDELTA_DISJOINT << 1;
     o[4].flags = ~0u;
     o[5].on_reset = (pprofdelta_on_reset)(PPROFDELTA_ON_RESET_FAIL + 1);
     o[6].on_reset = (pprofdelta_on_reset)-1;
@@ -428,6 +429,66 @@ TEST(states_and_their_callbacks)
     pprofdelta_report report = {.size = sizeof report};
     CHECK(pprofdelta_window(pd, cur.ptr, cur.len, collecting(&c), &report, NULL) == PPROFDELTA_OK);
     CHECK(report.types[0].delta.lo == 7);
+}
+
+/* A context that goes on with a series: with this state, if there is one. */
+static pprofdelta *numbered(uint64_t last_sequence, const buf *state)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta *pd = NULL;
+    options.id = 7;
+    options.last_sequence = last_sequence;
+    CHECK(!pprofdelta_new(&options, NULL, &pd, NULL));
+    if (state) {
+        keep_source rest = {.ptr = state->ptr, .len = state->len};
+        pprofdelta_source source = keep_source_of(&rest);
+        CHECK(!pprofdelta_load(pd, &source, NULL));
+    }
+    return pd;
+}
+
+/* The sequence of the window, and what it says was acknowledged. */
+static uint64_t number_of(pprofdelta *pd, buf look, uint64_t *acked)
+{
+    collector c = {.bytes = buf_begin(look.arena)};
+    pprofdelta_profile *made = NULL;
+    pprofdelta_census census = {.size = sizeof census};
+    CHECK(!pprofdelta_window(pd, look.ptr, look.len, collecting(&c), NULL, NULL));
+    CHECK(!pprofdelta_profile_open(NULL, NULL, c.bytes.ptr, c.bytes.len, &made, NULL));
+    pprofdelta_profile_census(made, &census);
+    pprofdelta_profile_free(made);
+    CHECK(census.stamp.id == 7);
+    *acked = census.stamp.acked;
+    return census.stamp.sequence;
+}
+
+TEST(a_series_goes_on_after_a_number)
+{
+    ENDS(two_stacks_end) two_stacks p;
+    two_stacks_begin(&p);
+    uint64_t acked;
+    buf looks[5];
+    for (int i = 0; i < 5; i++)
+        looks[i] = two_stacks_look(&p, 10 + i);
+    pprofdelta *pd = numbered(41, NULL);
+    CHECK(!pprofdelta_base(pd, looks[0].ptr, looks[0].len, NULL));
+    CHECK(number_of(pd, looks[1], &acked) == 42 && acked == 41);
+    CHECK(!pprofdelta_commit(pd));
+    buf state = keep_save(&p.b.arena, pd);
+    pprofdelta_free(pd);
+    pd = numbered(45, &state); /* what is before 46 is somewhere else, or nowhere */
+    CHECK(number_of(pd, looks[2], &acked) == 46 && acked == 42);
+    pprofdelta_abandon(pd);
+    state = keep_save(&p.b.arena, pd);
+    pprofdelta_free(pd);
+    pd = numbered(50, &state); /* another attempt at the open window */
+    CHECK(number_of(pd, looks[3], &acked) == 46 && acked == 42);
+    CHECK(!pprofdelta_commit(pd));
+    state = keep_save(&p.b.arena, pd);
+    pprofdelta_free(pd);
+    pd = numbered(3, &state);
+    CHECK(number_of(pd, looks[4], &acked) == 47 && acked == 46);
+    pprofdelta_free(pd);
 }
 
 TEST(verify_sees_what_does_not_add_up)

@@ -124,7 +124,38 @@ static void check_merge(fleet *f, buf out, uint64_t seed)
     CHECK_MSG(all.reading.view->duration_nanos == (from ? to - from : 0), "seed %" PRIu64, seed);
 }
 
-TEST(a_merge_is_the_naive_one_in_every_order)
+static unsigned long long id_of(const fleet *f, buf bytes)
+{
+    size_t i = 0;
+    while (f->parts[i].bytes.ptr != bytes.ptr)
+        i++;
+    return f->parts[i].id;
+}
+
+/* The same as a tree: a merge of each target, then the first two, then these with the third. */
+static pprofdelta_status merge_tree(fleet *f, pprofdelta_options options, const buf *bytes,
+                                    buf *out, pprofdelta_error *err)
+{
+    buf of[TARGETS + 1] = {{0}};
+    pprofdelta_status status = PPROFDELTA_OK;
+    size_t at = 0, len = 0;
+    options.flags |= PPROFDELTA_DISJOINT;
+    while (at < f->len && !status) {
+        size_t first = at;
+        unsigned long long id = id_of(f, bytes[at]);
+        while (at < f->len && id_of(f, bytes[at]) == id)
+            at++;
+        status = sum_up(&f->arena, &options, bytes + first, at - first, &of[len++], err);
+    }
+    for (size_t i = 1; i < len && !status; i++) {
+        const buf two[] = {of[0], of[i]};
+        status = sum_up(&f->arena, &options, two, 2, &of[0], err);
+    }
+    *out = of[0];
+    return status;
+}
+
+TEST(a_merge_is_the_naive_one_in_every_order_and_tree)
 {
     seed_range range = seeds(6);
     size_t merged = 0;
@@ -144,6 +175,11 @@ TEST(a_merge_is_the_naive_one_in_every_order)
                 continue;
             check_merge(&f, out, seed);
             merged++;
+            status = merge_tree(&f, options, bytes, &out, &err);
+            CHECK_MSG(!status || status == PPROFDELTA_E_LIMIT, "seed %" PRIu64 ": %s", seed,
+                      err.text);
+            if (!status)
+                check_merge(&f, out, seed);
             options.format = PPROFDELTA_OTLP;
             if (!sum_up(&f.arena, &options, bytes, f.len, &out, NULL)) {
                 const char *wrong = otlp_form_wrong_bytes(&f.arena, out.ptr, out.len);
@@ -185,7 +221,13 @@ static buf window_of(arena *a, const char *text)
     return window_bytes(a, w);
 }
 
-enum { F = PPROFDELTA_FORCE, M = PPROFDELTA_MERGE, MF = M | F };
+enum {
+    F = PPROFDELTA_FORCE,
+    M = PPROFDELTA_MERGE,
+    MF = M | F,
+    MD = M | PPROFDELTA_DISJOINT,
+    MDF = MD | F
+};
 
 /* Windows, and what comes of them: "COUNTED IN-USE STAMP" (what it begins with), or words of the
  * message about the last window, with the reason. */
@@ -218,6 +260,24 @@ static const struct {
     {M, "1f1 1|1d2 10|1f1 1", "comes after batch 2", 0},
     {M, "1f1 1|2d2 10", "the full profile of epoch 1", PPROFDELTA_REASON_WINDOW_MISSING},
     {M, "1f1 1|1d3 10|2f1 100", "batch 2 is missing", PPROFDELTA_REASON_WINDOW_MISSING},
+    /* merges of other targets, in parentheses */
+    {MD, "(1/2 1;2/2 10)|(3/2 100)", "111 222 from=10 to=20 windows=3 targets=3", 0},
+    {MD, "((1/2 1);(4/3 10))|(3/2 100)|2/5 1000", "1111 2222 from=10 to=50 windows=4 targets=4", 0},
+    {MD, "(1/2 1;2/2 10)|(1/2 1;2/2 10)", "11 22 from=10 to=20 windows=2 targets=2", 0},
+    {MD, "(1f1 1;1d2 10)|(2f1 100;2d2 -50)|(3/2 1000)",
+     "1061 2122 from=0 to=20 windows=5 targets=3", 0},
+    {MD, "(1/2 1;2/2 10)|(2/3 1;3/2 1)", "target 0000000000000002", PPROFDELTA_REASON_WINDOW_LATE},
+    {MD, "(1/2 1;2/2 10)|(1/2 1)", "target 0000000000000001", PPROFDELTA_REASON_WINDOW_LATE},
+    {MD, "(1/2 1)|1/3 1", "would count twice", PPROFDELTA_REASON_WINDOW_LATE},
+    {MD, "1/2 1|(1/3 1)", "would count twice", PPROFDELTA_REASON_WINDOW_LATE},
+    {MD, "1/2 1|2/2 1|((1/3 1);(3/2 1))", "1 are not", PPROFDELTA_REASON_WINDOW_LATE},
+    {M, "1/2 1|(2/2 1)", "it is a merge", PPROFDELTA_REASON_NO_TARGET},
+    {MD, "(2/2 1)|0 1", "it may be cumulative", PPROFDELTA_REASON_NO_TARGET},
+    {MDF, "(2/2 1;0 10)|0 100", "111 222 from=10 to=20 windows=3 targets=3", 0},
+    {MDF, "(2/2 1;0 10)|0 10", "11 22 from=10 to=20 windows=2 targets=2", 0},
+    {MF, "(1/2 1;2/2 10)|(2/3 1;3/2 1)", "13 26 from=10 to=30 windows=2 targets=2", 0},
+    {MD, "(1/2 1)|(2/2! 1)", "prev has space/; cur has cpu/", PPROFDELTA_REASON_OTHER_TYPES},
+    {MD, "(1/2 9223372036854775807)|(2/2 1)", "64 bits", 0},
     /* a sum by force */
     {F, "1/2 1|2/2 10", "two states", PPROFDELTA_REASON_TWO_TARGETS},
     {F, "1f1 1|2f1 10", "two processes", PPROFDELTA_REASON_TWO_TARGETS},
@@ -229,12 +289,35 @@ static const struct {
     {F, "0 1|0 10|0 1|1/3 100", "111 200", 0},
 };
 
-static size_t windows_of(arena *a, const char *text, buf windows[8])
+/* "(...;...)": a merge of windows and merges. */
+static buf merge_of(arena *a, const char *text, unsigned flags)
+{
+    if (*text != '(')
+        return window_of(a, text);
+    pprofdelta_options options = sum_options(flags | MD);
+    buf parts[8], out;
+    size_t len = 0;
+    int depth = 0;
+    for (const char *at = text, *begin = at + 1; *at; at++) {
+        depth += (*at == '(') - (*at == ')');
+        if (depth == 0 || (depth == 1 && *at == ';')) {
+            const char *one = arena_format(a, "%.*s", (int)(at - begin), begin);
+            parts[len++] = merge_of(a, one, flags);
+            begin = at + 1;
+        }
+        if (depth == 0)
+            break;
+    }
+    CHECK(!sum_up(a, &options, parts, len, &out, NULL));
+    return out;
+}
+
+static size_t windows_of(arena *a, const char *text, unsigned flags, buf windows[8])
 {
     char one[TEXT_SIZE];
     size_t len = 0;
     while (next_text(&text, one))
-        windows[len++] = window_of(a, one);
+        windows[len++] = merge_of(a, one, flags);
     return len;
 }
 
@@ -245,7 +328,7 @@ TEST(a_window_counts_once_or_is_refused_and_changes_nothing)
         buf windows[8], out, before;
         pprofdelta_options options = sum_options(cases[i].flags);
         pprofdelta_error err = {0};
-        size_t len = windows_of(&a, cases[i].windows, windows);
+        size_t len = windows_of(&a, cases[i].windows, cases[i].flags, windows);
         pprofdelta_status status = sum_up(&a, &options, windows, len, &out, &err);
         CHECK_MSG(err.reason == cases[i].reason, "%s: %d", cases[i].windows, err.reason);
         if (status) {
@@ -258,11 +341,14 @@ TEST(a_window_counts_once_or_is_refused_and_changes_nothing)
         part p = read_part(&a, out);
         bool is_merge = cases[i].flags & PPROFDELTA_MERGE;
         const int64_t *values = p.reading.samples[0].values;
-        const char *got = arena_format(&a, "%lld %lld %s", (long long)values[0],
-                                       (long long)values[2], p.stamp + (*p.stamp ? 18 : 0));
+        size_t begin = *p.stamp ? 18 : 0; /* the id is left out */
+        size_t id = is_merge ? (size_t)(strstr(p.stamp, "id=") - p.stamp) : strlen(p.stamp);
+        const char *got =
+            arena_format(&a, "%lld %lld %.*s%s", (long long)values[0], (long long)values[2],
+                         (int)(id - begin), p.stamp + begin, p.stamp + id + (is_merge ? 20 : 0));
         CHECK_MSG(!strncmp(got, cases[i].want, strlen(cases[i].want)), "%s: %s", cases[i].windows,
                   got);
-        CHECK(!is_merge || (p.reading.view->n_comment == 1 && p.reading.view->time_nanos == p.to));
+        CHECK(!is_merge || (p.reading.view->n_comment == 2 && p.reading.view->time_nanos == p.to));
     }
 }
 
@@ -271,7 +357,7 @@ TEST(a_label_names_the_target)
     ENDS(arena_free) arena a = {0};
     buf windows[8], out;
     pprofdelta_options options = sum_options(MF);
-    size_t len = windows_of(&a, "1/2 1|1/3 10|26/2 100|0 1000", windows);
+    size_t len = windows_of(&a, "1/2 1|1/3 10|26/2 100|0 1000", MF, windows);
     options.target_label = "host";
     REQUIRE(!sum_up(&a, &options, windows, len, &out, NULL));
     part p = read_part(&a, out);
@@ -297,7 +383,7 @@ TEST(a_merge_is_no_input)
     buf windows[8], again[3], out;
     pprofdelta_error err;
     pprofdelta_options options = sum_options(M);
-    size_t len = windows_of(&a, "1/2 1|2/2 10", windows);
+    size_t len = windows_of(&a, "1/2 1|2/2 10", M, windows);
     REQUIRE(!sum_up(&a, &options, windows, len, &again[0], &err));
     again[1] = window_of(&a, "1/3 100");
     again[2] = again[0];
@@ -313,18 +399,82 @@ TEST(a_merge_is_no_input)
     CHECK(pprofdelta_base(pd, again[0].ptr, again[0].len, &err) == PPROFDELTA_E_STAMPED);
 }
 
+/* The list of the targets of a merge has the highest ids, from the highest on, and so many. */
+static void check_list(const part *p, unsigned highest, size_t len)
+{
+    const char *list = reading_string(&p->reading, p->reading.view->comment[0]);
+    CHECK(!strncmp(list, "pprofdelta: targets", 19) && p->id == highest);
+    for (list += 19; *list; list += 17, highest--, len--)
+        CHECK(strtoull(list + 1, NULL, 16) == highest);
+    CHECK_MSG(!len, "%zu", len);
+}
+
+static pprofdelta_status merge_ids(arena *a, unsigned from, unsigned to, buf *out)
+{
+    pprofdelta_options options = sum_options(M);
+    size_t len = to - from;
+    buf *windows = ARENA_ARRAY(a, buf, len);
+    for (size_t i = 0; i < len; i++)
+        windows[i] = window_of(a, arena_format(a, "%u/2 1", from + (unsigned)i));
+    return sum_up(a, &options, windows, len, out, NULL);
+}
+
+TEST(a_list_of_targets_is_bounded_and_shows_what_merges_have_in_common)
+{
+    ENDS(arena_free) arena a = {0};
+    buf merges[3], out;
+    pprofdelta_error err;
+    pprofdelta_options options = sum_options(MD);
+    REQUIRE(!merge_ids(&a, 1, 1501, &merges[0]) && !merge_ids(&a, 1501, 1601, &merges[1]) &&
+            !merge_ids(&a, 1490, 1495, &merges[2]));
+    part p = read_part(&a, merges[0]);
+    check_list(&p, 1500, 1024);
+    REQUIRE(!sum_up(&a, &options, merges, 2, &out, &err));
+    p = read_part(&a, out);
+    check_list(&p, 1600, 1024);
+    CHECK(word(p.stamp, " targets=", 10) == 1600 && p.reading.samples[0].values[0] == 1600);
+    CHECK(sum_up(&a, &options, merges, 3, &out, &err) == PPROFDELTA_E_MISMATCH);
+    CHECK(err.reason == PPROFDELTA_REASON_WINDOW_LATE && err.element == 0);
+    CHECK(strstr(err.text, "00000000000005d6") != NULL);
+}
+
+/* What is said of the targets may have been changed, or left out. */
+TEST(a_merge_without_a_valid_list_is_refused)
+{
+    static const char *const lists[] = {"", "pprofdelta: targets 1 2g", "pprofdelta: targets ",
+                                        "pprofdelta: targets 11112222333344445"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        ENDS(arena_free) arena a = {0};
+        pprofdelta_options options = sum_options(MD);
+        pprofdelta_error err;
+        buf out;
+        buf merge =
+            window_bytes(&a, (window){.comment = lists[i],
+                                      .values = "1 0 2 0",
+                                      .period_type = "space",
+                                      .period = 9,
+                                      .stamp = STAMP " from=1 to=2 id=1 windows=1 targets=1"});
+        CHECK(sum_up(&a, &options, &merge, 1, &out, &err) == PPROFDELTA_E_MISMATCH);
+        CHECK_MSG(strstr(err.text, "without a valid list"), "%s", err.text);
+    }
+}
+
 /* Two targets, the first with so many windows. */
 static pprofdelta_status merge_windows(tracker *memory, unsigned windows, collector *c)
 {
-    pprofdelta_options options = sum_options(M);
+    pprofdelta_options options = sum_options(MD);
     pprofdelta_adder *adder = NULL;
     options.target_label = "target";
+    ENDS(arena_free) arena before = {0};
+    buf merge = merge_of(&before, "(8/2 1;9/2 1)", M);
     pprofdelta_status status = pprofdelta_adder_new(&options, tracking(memory), &adder, NULL);
     for (unsigned i = 0; i <= windows && !status; i++) {
         ENDS(arena_free) arena a = {0};
         buf b = window_of(&a, i < windows ? arena_format(&a, "1/%u 5", 2 + i) : "7/2 3");
         status = pprofdelta_adder_add(adder, b.ptr, b.len, NULL, NULL);
     }
+    if (!status)
+        status = pprofdelta_adder_add(adder, merge.ptr, merge.len, NULL, NULL);
     if (!status)
         status = pprofdelta_adder_finish(adder, collecting(c), NULL);
     pprofdelta_adder_free(adder);

@@ -192,7 +192,7 @@ type Stamp struct {
 	// LiveNone: epoch and first are zero
 	Live Live
 
-	// of the tracker or of the series of windows; 0: none
+	// of the tracker or the series; of a merge, the highest; 0: none
 	ID uint64
 
 	// of the full batch that this batch continues
@@ -472,7 +472,7 @@ const (
 	ReasonWindowMissing
 
 	// [ErrMismatch]: A sum: the window or batch comes before one that was added already. A merge:
-	// likewise, or after windows of another target.
+	// likewise, or after windows of another target; or a merge has the target.
 	ReasonWindowLate
 
 	// [ErrState]: the bytes are something else

@@ -56,6 +56,7 @@ const (
 	flagNoSequence
 	flagAbsentTypes
 	flagMerge
+	flagDisjoint
 )
 
 // options is what the options of a computer come to.
@@ -265,6 +266,9 @@ func WithForce() Option { return func(o *options) { o.flags |= flagForce } }
 // WithTargetLabel makes [Merge] add a label with this key to each sample. Its value is the id of the target as 16
 // hexadecimal digits.
 func WithTargetLabel(key string) Option { return func(o *options) { o.targetLabel = key } }
+
+// WithDisjoint makes [Merge] take merges of other targets, too.
+func WithDisjoint() Option { return func(o *options) { o.flags |= flagDisjoint } }
 
 // WithVerify checks the conservation law before any output.
 func WithVerify() Option { return func(o *options) { o.flags |= flagVerify } }

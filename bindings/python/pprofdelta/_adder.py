@@ -32,7 +32,7 @@ class Adder(Handle):
         self, *, counters: Iterable[str] = (), gauges: Iterable[str] = (), compression: CompressionLike = "gzip",
         level: int = 0, format: FormatLike = "pprof", resource: Mapping[str, str] | None = None,
         max_memory: int = 0, stamp: bool = True, force: bool = False, default_counter: bool = False,
-        target_label: str | None = None, merge: bool = False,
+        target_label: str | None = None, disjoint: bool = False, merge: bool = False,
     ) -> None:  # fmt: skip
         self._core = _core.Adder(pack(locals()))
 
@@ -81,7 +81,7 @@ def merge(
     deltas: Iterable[Source], *, counters: Iterable[str] = (), gauges: Iterable[str] = (),
     compression: CompressionLike = "gzip", level: int = 0, format: FormatLike = "pprof",
     resource: Mapping[str, str] | None = None, max_memory: int = 0, stamp: bool = True, force: bool = False,
-    default_counter: bool = False, target_label: str | None = None,
+    default_counter: bool = False, target_label: str | None = None, disjoint: bool = False,
 ) -> bytes:  # fmt: skip
     """Returns the windows of many targets, in any order, as one profile. `MergeOptions` describes the
     options.

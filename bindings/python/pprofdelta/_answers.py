@@ -146,7 +146,7 @@ class Reason(StrEnum):
     #: a sum: windows or batches are missing between the two
     WINDOW_MISSING = "window_missing"
     #: A sum: the window or batch comes before one that was added already. A merge: likewise, or after
-    #: windows of another target.
+    #: windows of another target; or a merge has the target.
     WINDOW_LATE = "window_late"
     #: the bytes are something else
     NOT_A_STATE = "not_a_state"
@@ -261,7 +261,7 @@ class Stamp:
     restart: Restart
     #: Live.NONE: epoch and first are zero
     live: Live
-    #: of the tracker or of the series of windows; 0: none
+    #: of the tracker or the series; of a merge, the highest; 0: none
     id: int
     #: of the full batch that this batch continues
     epoch: int

@@ -104,6 +104,7 @@ class Context(Handle):
 
     __slots__ = ("_pending",)
     _core: _core.Context
+    _series = (0, 0)  # the id of the series of windows, 0: a random one; and the sequence after which they begin
     _instead = "save() returns a state, and Context.load(state) makes another context"
 
     def __init__(
@@ -114,7 +115,7 @@ class Context(Handle):
         verify: bool = False, sequence: bool = True, started: int | None = None,
     ) -> None:  # fmt: skip
         nanos = started_nanos(started)
-        self._core = _core.Context(pack(locals()))
+        self._core = _core.Context(pack({**locals(), "series": self._series}))
         self._core.set_started(nanos)
         self._pending: weakref.ref[Window] | None = None
 

@@ -55,6 +55,9 @@ class MergeOptions(SumOptions, total=False):
 
     target_label: str | None
     """The key of a label that every sample gets, with the id of its target as 16 hexadecimal digits."""
+    disjoint: bool
+    """Take merges of other targets, too. Those that have a target in common are a `MismatchError`, as far as their
+    stamps tell: pprofdelta-merge(1), "Merges of merges"."""
 
 
 class AdderOptions(MergeOptions, total=False):
@@ -80,9 +83,10 @@ class Options(SumOptions, total=False):
     restart for certain."""
 
 
-#: flags, on_reset, first, compression, level, max_memory, counters, gauges, format, resource, target_label
+#: flags, on_reset, first, compression, level, max_memory, counters, gauges, format, resource, target_label, id,
+#: last_sequence
 Packed = tuple[
-    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...], str | None
+    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...], str | None, int, int
 ]
 
 # The flags of the C headers, and the value of the option that sets them.
@@ -93,6 +97,7 @@ _FLAGS = {
     "default_counter": (1 << 3, True),
     "sequence": (1 << 4, False),
     "merge": (1 << 6, True),
+    "disjoint": (1 << 7, True),
 }
 
 
@@ -204,4 +209,5 @@ def pack(values: Mapping[str, Any]) -> Packed:
         _choice("format", values["format"], Format),
         _resource(values["resource"] or {}, values["format"]),
         label,
+        *values.get("series", (0, 0)),
     )

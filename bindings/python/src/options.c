@@ -37,18 +37,21 @@ static bool take_resource(core_options *parsed, PyObject *tuple)
 bool core_options_init(core_options *parsed, PyObject *packed)
 {
     int on_reset, first, compression, format;
+    unsigned long long id, last_sequence;
     PyObject *max_memory, *counters, *gauges, *resource;
     pprofdelta_options *o = &parsed->options;
     *parsed = (core_options){.options = PPROFDELTA_OPTIONS_INIT};
-    if (!PyArg_ParseTuple(packed, "IiiiiO!O!O!iO!z", &o->flags, &on_reset, &first, &compression,
+    if (!PyArg_ParseTuple(packed, "IiiiiO!O!O!iO!zKK", &o->flags, &on_reset, &first, &compression,
                           &o->level, &PyLong_Type, &max_memory, &PyTuple_Type, &counters,
                           &PyTuple_Type, &gauges, &format, &PyTuple_Type, &resource,
-                          &o->target_label))
+                          &o->target_label, &id, &last_sequence))
         return false;
     o->on_reset = (pprofdelta_on_reset)on_reset;
     o->first = (pprofdelta_first)first;
     o->compression = (pprofdelta_compression)compression;
     o->format = (pprofdelta_format)format;
+    o->id = id;
+    o->last_sequence = last_sequence;
     o->max_memory = PyLong_AsUnsignedLongLong(max_memory);
     if (o->max_memory == (uint64_t)-1 && PyErr_Occurred())
         return false;

@@ -67,3 +67,18 @@ def test_what_may_count_twice_is_refused(heap: Pair) -> None:
     for options in ({"target_label": "host"}, {"target_label": "", "merge": True}):
         with pytest.raises(pprofdelta.UsageError, match="target_label=.* merge=True"):
             pprofdelta.Adder(**options)
+
+
+def test_a_tree_of_merges_is_the_flat_merge(heap: Pair) -> None:
+    fleet = [windows(heap) for _ in range(4)]
+    parts = [pprofdelta.merge(fleet[0] + fleet[1]), pprofdelta.merge(fleet[2])]
+    inputs = [*parts, *fleet[3], parts[0]]  # an equal one counts once
+    random.Random(2).shuffle(inputs)
+    tree, flat = pprofdelta.merge(inputs, disjoint=True), pprofdelta.merge([one for target in fleet for one in target])
+    assert Reading(tree).nonzero == Reading(flat).nonzero
+    assert pprofdelta.check(tree).stamp == pprofdelta.check(flat).stamp
+    assert pprofdelta.merge(reversed(inputs), disjoint=True) == tree
+    for other in (fleet[1][0], pprofdelta.merge(fleet[1] + fleet[2])):
+        with pytest.raises(pprofdelta.MismatchError, match="would count twice") as refused:
+            pprofdelta.merge([parts[0], other], disjoint=True)
+        assert refused.value.reason == pprofdelta.Reason.WINDOW_LATE

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from functools import partial
+from hashlib import blake2b
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -38,12 +39,12 @@ _NUMBERS = {
     if field.type in ("int", "bool") and field.name not in _COLUMNS
 }
 _SUMS = ("prev", "cur", "delta", "clamped", "vanished")
-_ERROR = struct({"status": TEXT, "stage": TEXT, "field": TEXT, "element": NUMBER, "offset": NUMBER, "text": TEXT})
+ERROR = struct({"status": TEXT, "stage": TEXT, "field": TEXT, "element": NUMBER, "offset": NUMBER, "text": TEXT})
 # 128 bits do not fit in a decimal, but 2**64 samples of 64 bits do not fit in a profile either.
 _TYPE = struct({"type": TEXT, "unit": TEXT, "is_counter": FLAG} | dict.fromkeys(_SUMS, t.DecimalType(38, 0)))
 _REPORT = struct({"from_nanos": NUMBER, "to_nanos": NUMBER, **_NUMBERS, "types": t.ArrayType(_TYPE)})
 _type_of, _report_of = attrgetter(*_TYPE.names), attrgetter(*_REPORT.names[:-1])
-_error_of = attrgetter("status.value", *_ERROR.names[1:])
+error_of = attrgetter("status.value", *ERROR.names[1:])
 
 
 # ---- arguments -------------------------------------------------------------------------------------
@@ -65,7 +66,6 @@ def checked_options(
     wanted.update(options)
     wanted["counters"] = tuple(options.get("counters", ()))
     wanted["gauges"] = tuple(options.get("gauges", ()))
-    wanted["sequence"] = False
     Context(**wanted).close()
     return wanted, types
 
@@ -125,12 +125,21 @@ class Row(NamedTuple):
     error: Error | None = None
 
 
+class _Numbered(Context):
+    """A context whose series has this id, and begins after this sequence."""
+
+    def __init__(self, series: tuple[int, int], **options: Unpack[Options]) -> None:
+        self._series = series
+        super().__init__(**options)
+
+
 class Series:
-    """One context, and the place in the time line of its target."""
+    """The context of a target, and the place in its time line. The stamps of its windows have an id that belongs to the
+    name of the target, and the number of the row as their sequence, so that merges tell windows apart."""
 
     def __init__(self, options: Options) -> None:
-        self.context = Context(**options)
-        self._empty = self.context.save()
+        self._options = options
+        self.context = _Numbered((0, 0), **options)
 
     def start(
         self, target: Any, state: bytes | None = None, sequence: int = 0, begin: int | None = None,
@@ -138,14 +147,23 @@ class Series:
     ) -> None:  # fmt: skip
         """Goes on with this target. If the state cannot be loaded, that error is the row of every profile."""
         self.target, self.sequence = target, sequence
+        self._id = int.from_bytes(blake2b(str(target).encode(errors="surrogatepass"), digest_size=8).digest()) or 1
         self.begin = begin  # the time of the profile that the context remembers
         self.last = last  # the time of the profile before
         self.seen = set(seen)  # the hashes of the profiles with that time
         self.error: Error | None = None
         try:
-            self.context._core.load(self._empty if state is None else state)
+            self._go_on(state, sequence)
         except Error as error:
             self.error, self.begin = error, None
+
+    def _go_on(self, state: bytes | None, sequence: int) -> None:
+        """Makes a context whose first window comes after this sequence."""
+        self._numbered = sequence
+        self.context.close()
+        self.context = _Numbered((self._id, sequence), **self._options)
+        if state is not None:
+            self.context._core.load(state)
 
     def place(self) -> tuple[int, int | None, int | None, list[int]]:
         """With the state of the context, what `start` needs to go on."""
@@ -173,11 +191,14 @@ class Series:
         self.seen = {one.hash} | (self.seen if is_again else set())
         self.last = one.time
         note = "equal_time" if is_again else None
+        if self._numbered + 1 != self.sequence:  # a row before has no window
+            self._go_on(self.context.save(), self.sequence - 1)
         try:
             window = self.context.window(one.data)
         except Error as error:
             return row(note, error=error)
         self.context.commit()
+        self._numbered = self.sequence
         self.begin = one.time
         return row(note, window)
 
@@ -195,7 +216,7 @@ def schema(rows: DataFrame, types: tuple[str, ...]) -> t.StructType:
     place = {"target": kind["target"], "from": kind["time"], "to": kind["time"], "attributes": kind["attributes"]}
     told = {"sequence": NUMBER, "note": TEXT, "restart": TEXT}
     tables = {name: t.ArrayType(kind) for name, kind in kinds(TABLES, types).items()} if types else {}
-    return struct({**place, **told, **(tables or {"delta": t.BinaryType()}), "report": _REPORT, "error": _ERROR})
+    return struct({**place, **told, **(tables or {"delta": t.BinaryType()}), "report": _REPORT, "error": ERROR})
 
 
 def with_windows(
@@ -244,7 +265,7 @@ def as_batches(rows: Iterable[Row], arrow: pa.Schema, types: tuple[str, ...]) ->
             report = (*_report_of(window.report), [*map(_type_of, window.report.types)])
             size += len(window.delta)
         deltas = () if types else (delta,)
-        told = error and _error_of(error)
+        told = error and error_of(error)
         kept.append((target, begin, one.time, one.attributes, sequence, note, restart, *deltas, report, told))
         if len(kept) == BATCH_ROWS or size + sum(part.size for part in parts.values()) >= BATCH_BYTES:
             yield batch()

@@ -1,6 +1,6 @@
 """In the Python processes of the tests: processes are killed at points that the tests choose.
 
-Each window is a point, and so are the begin and the end of each commit of states and of each sink. While the folder
+Each window is a point, and each delta that is merged, and so are the begin and the end of each commit of states and of each sink. While the folder
 PPROFDELTA_TEST_FOLDER has orders, each point adds a byte to its file `points`. An order is a file `kill-WHAT-N`. The
 process that reaches point N renames it to `done-WHAT-N`, and kills WHAT: itself (worker), its parent (daemon), the
 parent of that (executor), or the process that the file names (driver).
@@ -46,8 +46,9 @@ def pointed(function):  # type: ignore[no-untyped-def]
 
 
 if folder:
-    from pprofdelta import Context
+    from pprofdelta import Adder, Context
     from pprofdelta.spark._states import States
 
+    Adder.add = pointed(Adder.add)  # type: ignore[method-assign]
     Context.window = pointed(Context.window)  # type: ignore[method-assign]
     States.commit = pointed(States.commit)  # type: ignore[method-assign]

@@ -107,6 +107,7 @@ pub const PPROFDELTA_DEFAULT_COUNTER: c_uint = 8;
 pub const PPROFDELTA_NO_SEQUENCE: c_uint = 16;
 pub const PPROFDELTA_ABSENT_TYPES: c_uint = 32;
 pub const PPROFDELTA_MERGE: c_uint = 64;
+pub const PPROFDELTA_DISJOINT: c_uint = 128;
 
 pub type pprofdelta_restart = c_uint;
 pub const PPROFDELTA_RESTART_NONE: pprofdelta_restart = 0;
@@ -429,6 +430,7 @@ pub struct pprofdelta_options {
     pub resource_weak: usize,
     pub id: u64,
     pub target_label: *const c_char,
+    pub last_sequence: u64,
 }
 
 #[repr(C)]

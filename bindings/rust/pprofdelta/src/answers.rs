@@ -97,7 +97,7 @@ pub enum Reason {
     /// `Status::Mismatch`: a sum: windows or batches are missing between the two
     WindowMissing = 10,
     /// `Status::Mismatch`: A sum: the window or batch comes before one that was added already. A
-    /// merge: likewise, or after windows of another target.
+    /// merge: likewise, or after windows of another target; or a merge has the target.
     WindowLate = 11,
     /// `Status::State`: the bytes are something else
     NotAState = 12,

@@ -306,6 +306,7 @@ impl ContextBuilder {
             resource_weak: 0,
             id: self.id,
             target_label: null(),
+            last_sequence: 0,
         };
         let mut out = null_mut();
         // SAFETY: the strings and lists of the options are there until the library, which copies them, returns.
