@@ -4,6 +4,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
 #include "agent/base/inherit.h"
+#include "agent/base/object.h"
 #include "agent/base/real.h"
 #include "agent/base/region.h"
 #include "agent/base/reserve.h"
@@ -81,7 +82,8 @@ static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *
     options.filter = &pd_filter;
     options.pages = &pages;
     options.work = &work;
-    options.flags = PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES;
+    options.flags = PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES |
+                    (pd_the_agent.is_late ? PPROFDELTA_HEAP_ATTACHED : 0);
     options.symbolize = pd_function_names_find;
     if (pd_given.account) {
         options.gauge = PD_ACCOUNT_TYPE;
@@ -91,7 +93,7 @@ static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *
     return pprofdelta_heap_new(&options, heap, err);
 }
 
-static void begin_tracking(void)
+static bool begin_tracking(void)
 {
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
@@ -103,7 +105,7 @@ static void begin_tracking(void)
     set_compressor_memory();
     if (make_tracker(&heap, &err) != PPROFDELTA_OK) {
         give_up(err.text, "");
-        return;
+        return false;
     }
     pd_spool_begin();
     pd_the_agent.begun_nanos = pd_now();
@@ -114,26 +116,49 @@ static void begin_tracking(void)
         pd_handover_begin();
     pd_the_agent.end = pd_agent_end;
     atomic_store(&pd_the_agent.next_number, 1);
-    pd_worker_begin();
+    if (!pd_the_agent.is_late)
+        pd_worker_begin();
     pd_fork_begin();
     at_quick_exit(pd_agent_end);
-    pd_extra_begin();
+    if (!pd_the_agent.is_late)
+        pd_extra_begin();
     if (!pd_agent_set_heap(heap)) {
         give_up("there is no memory for it", "");
-        return;
+        return false;
     }
-    pd_signals_begin();
-    pd_summary_begin();
+    if (!pd_the_agent.is_late) {
+        pd_signals_begin();
+        pd_summary_begin();
+    }
+    return true;
+}
+
+/* Of a late start. What cannot be undone is left out: handlers of signals, and changes of the tables in which the
+ * loader searches. */
+static bool begin_late(void)
+{
+    pd_real_find();
+    pd_inherit_begin();
+    pd_notice_begin();
+    pd_program_begin();
+    bool has_begun = begin_tracking();
+    atomic_store_explicit(&pd_the_agent.has_begun, has_begun, memory_order_release);
+    return has_begun;
 }
 
 __attribute__((constructor)) static void begin(void)
 {
     PD_KEEP_ERRNO;
+    if (pd_is_late()) {
+        pd_the_agent.is_late = true;
+        pd_the_agent.begin = begin_late;
+        return;
+    }
     pd_real_find();
     pd_inherit_begin();
     pd_notice_begin();
     pd_program_begin();
-    const char *wrong = pd_settings_read(&pd_given);
+    const char *wrong = pd_settings_read(&pd_given, NULL);
     if (getauxval(AT_SECURE))
         give_up("it runs with other rights than its user (setuid, setgid or capabilities)", "");
     else if (wrong)

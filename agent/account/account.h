@@ -80,6 +80,9 @@ void pd_mappings_add_slot(uintptr_t begin, size_t len, uint32_t number);
 /* Removes what lies in the range. */
 void pd_mappings_remove(uintptr_t begin, size_t len);
 
+/* Removes all but what the agent mapped. */
+void pd_mappings_forget(void);
+
 /* For mremap: removes the range that begins there, and returns its slot, or PD_SLOT_NONE. If the call
  * fails, give it back by pd_mappings_add_slot. Then call pd_mappings_unpin; the slot stays valid until
  * then. */

@@ -305,3 +305,10 @@ void pd_mappings_fork(pprofdelta_fork step)
         pins = 0;
     pd_lock_give(&lock);
 }
+
+void pd_mappings_forget(void)
+{
+    for (pd_range r = pd_mappings_next(0); r.end; r = pd_mappings_next(r.end))
+        if (r.slot != PD_SLOT_AGENT)
+            pd_mappings_remove(r.begin, r.end - r.begin);
+}

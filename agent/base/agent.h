@@ -6,6 +6,7 @@
 #ifndef PD_AGENT_AGENT_H
 #define PD_AGENT_AGENT_H
 
+#include "agent/base/attach.h"
 #include "agent/base/settings.h"
 #include "agent/base/text.h"
 #include "pprofdelta_heap.h"
@@ -23,7 +24,9 @@ typedef struct pd_agent {
     atomic_bool has_deleted;      /* ... and some of them deleted: --keep */
     int64_t begun_nanos;          /* when the process began */
     void (*end)(void);     /* delivers the last window before the process ends: life/life.h */
-    atomic_bool has_begun; /* the constructor has run */
+    bool (*begin)(void);   /* begins to track, or says why not */
+    atomic_bool has_begun; /* the constructor has run, or a late start was made */
+    bool is_late;          /* the agent was loaded into a program that ran already */
     bool has_filter;       /* seccomp(2): it may kill for calls that filter.c does not name */
 } pd_agent;
 
@@ -222,6 +225,9 @@ __attribute__((format(printf, 2, 3))) void pd_notice_print(pd_notice topic, cons
  * pd_notice_close. */
 int pd_notice_open(pd_notice topic, const pd_fixed_text *text);
 void pd_notice_close(int fd);
+
+/* Messages go to the command, which attached to this process (attach.h). */
+void pd_notice_begin_attached(pd_attach *to);
 
 /* ---- await ----------------------------------------------------------------------------------
  * Waiting for another thread without a lock and with a time limit; and whether the loader can be called

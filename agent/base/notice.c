@@ -74,6 +74,24 @@ static int reopen_stderr(void)
     return fd < 0 && is_shared_safely ? if_stderr(pd_open(parent.bytes, HOW)) : fd;
 }
 
+static pd_attach *attached; /* NULL: messages go to stderr */
+
+void pd_notice_begin_attached(pd_attach *to)
+{
+    atomic_store(&written, 0);
+    attached = to;
+}
+
+/* Where there is room. */
+static void tell_command(const pd_fixed_text *text)
+{
+    size_t at = atomic_fetch_add(&attached->text_len, (uint32_t)text->len + 1);
+    if (at + text->len + 1 > sizeof attached->text)
+        return;
+    memcpy(attached->text + at, text->bytes, text->len);
+    attached->text[at + text->len] = '\n';
+}
+
 /* Returns whether a process from which this one descends has written such a message, and notes for the
  * programs that this one starts that there was one. */
 static bool was_said_before(pd_notice topic)
@@ -94,6 +112,10 @@ int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
 {
     if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic || was_said_before(topic))
         return -1;
+    if (attached) {
+        tell_command(text);
+        return -1;
+    }
     int fd = if_stderr(pd_this_thread.has_own_descriptors ? borrow_stderr() : STDERR_FILENO);
     if (fd < 0 && (topic & (PD_NOTICE_END | PD_NOTICE_NEXT | PD_NOTICE_MISSING)))
         fd = reopen_stderr();

@@ -1,14 +1,22 @@
 /* The functions of the program without the agent: see real.h. */
 #include "agent/base/real.h"
 
-#include "agent/base/code.h"
 #include "agent/base/agent.h"
+#include "agent/base/object.h"
 
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- functions that do not allocate ---------------------------------------------------------- */
+
+void pd_find_next(void *function, const char *name)
+{
+    const void *address = pd_is_late() ? (const void *)pd_first_definition(name) // NOLINT(*-int-to-ptr)
+                                       : dlsym(RTLD_NEXT, name);
+    if (address)
+        memcpy(function, &address, sizeof address);
+}
 
 static pd_other_functions others;
 
@@ -217,6 +225,6 @@ bool pd_malloc_is_ours(void)
     enum { NOT_KNOWN, YES, NO };
     static atomic_int answer = NOT_KNOWN;
     if (atomic_load(&answer) == NOT_KNOWN)
-        atomic_store(&answer, malloc_ticks() ? YES : NO);
+        atomic_store(&answer, pd_is_late() || malloc_ticks() ? YES : NO);
     return atomic_load(&answer) == YES;
 }

@@ -58,7 +58,7 @@ static inline size_t pd_real_size(void *ptr)
     return ptr && pd_real.block_size ? pd_real.block_size(ptr) : 0;
 }
 
-/* Returns whether the malloc that the program calls is the agent's. */
+/* Returns whether the malloc that the program calls is the agent's. After a late start it is. */
 bool pd_malloc_is_ours(void);
 
 /* The offset of mmap, whatever off_t is here. */
@@ -116,12 +116,7 @@ const pd_other_functions *pd_next(void);
 /* Sets *function, a pointer to a function, to the definition behind the agent's own. Leaves it if there
  * is none. The address is copied as bytes, since ISO C does not convert a pointer to an object to one to
  * a function. */
-static inline void pd_find_next(void *function, const char *name)
-{
-    void *address = dlsym(RTLD_NEXT, name);
-    if (address)
-        memcpy(function, &address, sizeof address);
-}
+void pd_find_next(void *function, const char *name);
 
 /* Sets the default action in this process, also for a signal that the agent handles. Safe in
  * signal handlers and between vfork and exec. */

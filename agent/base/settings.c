@@ -45,10 +45,21 @@ static const struct {
      PD_TIMEOUT_SECONDS_MAX *PD_NANOS_PER_SECOND},
 };
 
+static const char *given_copy; /* of the environment that is read; NULL: the one of the process */
+
+static const char *value_in_copy(const char *name)
+{
+    const size_t len = strlen(name);
+    for (const char *at = given_copy; *at; at += strlen(at) + 1)
+        if (strncmp(at, name, len) == 0 && at[len] == '=')
+            return at + len + 1;
+    return NULL;
+}
+
 /* Returns the value of a variable, or NULL if it is not set, or empty. */
 static const char *value_of(const char *name)
 {
-    const char *text = getenv(name);
+    const char *text = given_copy ? value_in_copy(name) : getenv(name);
     return text && *text ? text : NULL;
 }
 
@@ -182,8 +193,9 @@ static const struct {
     {PD_VARIABLE_COMMAND, read_command},     {PD_VARIABLE_DIR, read_dir},
 };
 
-const char *pd_settings_read(pd_settings *settings)
+const char *pd_settings_read(pd_settings *settings, const char *copy)
 {
+    given_copy = copy;
     *settings = (pd_settings){.interval_nanos = 60 * PD_NANOS_PER_SECOND,
                               .rate = 512 << 10,
                               .signal = SIGUSR2,

@@ -73,7 +73,8 @@ static inline const char *pd_settings_ending(const pd_settings *settings)
     return settings->format != PPROFDELTA_PPROF ? ".otlp.gz" : ".pb.gz";
 }
 
-/* Reads the environment. Returns NULL, or the variable whose value is invalid. */
-const char *pd_settings_read(pd_settings *settings);
+/* Reads the environment, or a copy of one: NAME=VALUE, each with a NUL, and one more NUL. Returns NULL, or the variable
+ * whose value is invalid. */
+const char *pd_settings_read(pd_settings *settings, const char *copy);
 
 #endif

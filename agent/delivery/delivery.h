@@ -5,6 +5,7 @@
 #define PD_AGENT_DELIVERY_H
 
 #include "agent/base/text.h"
+#include "pprofdelta_heap.h"
 
 typedef enum pd_occasion {
     PD_DELIVER_ON_TIME,
@@ -174,5 +175,8 @@ const char *pd_live_fate(void);
 
 /* Removes the file: nothing is left to recover. goes_on: another one may be made at once, where the files are now. */
 void pd_live_end(bool goes_on);
+
+/* The same, for a tracker that is not that of the process any more: its pages are no file's then. */
+void pd_live_leave(pprofdelta_heap *heap);
 
 #endif

@@ -102,9 +102,8 @@ static void name_process(pd_remains_head *head)
 }
 
 /* Moves the tracker to the file, or with -1 out of it. Nobody is in the tracker meanwhile. */
-static int move_tracker(int fd, bool is_all)
+static int move_tracker(pprofdelta_heap *heap, int fd, bool is_all)
 {
-    pprofdelta_heap *heap = pd_agent_heap();
     int error = 0;
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
     if (fd >= 0)
@@ -124,7 +123,7 @@ static const char *use_file(int fd)
         return "it cannot be locked";
     name_process(pd_region_head());
     int error = pd_write_all(fd, &pd_region_head()->magic, sizeof(uint64_t));
-    error = error ? error : move_tracker(fd, true);
+    error = error ? error : move_tracker(pd_agent_heap(), fd, true);
     return error ? pd_words_of_error(error) : NULL;
 }
 
@@ -140,7 +139,7 @@ static void give_up(bool has_file, const char *what, const char *why)
 {
     if (has_file) {
         pd_region_head()->magic = PD_REMAINS_OVER;
-        move_tracker(-1, true);
+        move_tracker(pd_agent_heap(), -1, true);
         pd_spool_remove(name.bytes);
     }
     state = FAILED;
@@ -172,7 +171,7 @@ static void extend_file(void)
     int fd = pd_spool_open(name.bytes, O_RDWR);
     int error = fd < 0 && errno == EACCES ? errno : 0;
     if (fd >= 0 && fstat(fd, &status) == 0 && pd_is_same_file(&status, &file_status))
-        error = move_tracker(fd, false);
+        error = move_tracker(pd_agent_heap(), fd, false);
     pd_close(fd);
     if (error)
         give_up(true, "grow", pd_words_of_error(error));
@@ -226,4 +225,11 @@ void pd_live_end(bool goes_on)
     }
     if (state == THERE || goes_on)
         state = NONE;
+}
+
+void pd_live_leave(pprofdelta_heap *heap)
+{
+    pd_live_end(true);
+    if (pd_region_head())
+        move_tracker(heap, -1, true);
 }

@@ -10,6 +10,7 @@
  * The names are those of the common C++ ABI, so no C++ is needed here: "nw" and "na" are new and
  * new[], "dl" and "da" are delete and delete[], "m" is size_t, "St11align_val_t" an alignment,
  * and "RKSt9nothrow_t" requests NULL instead of an exception. */
+#include "agent/base/object.h"
 #include "agent/base/real.h"
 #include "agent/interposed/wrap.h"
 
@@ -31,7 +32,8 @@ static _Atomic int owner_now; /* once it is known, so are the next definitions *
 static void *next_definition(const char *name)
 {
     static const char *const runtimes[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
-    void *found = dlsym(RTLD_NEXT, name);
+    void *found = NULL;
+    pd_find_next(&found, name);
     for (size_t i = 0; !found && i < sizeof runtimes / sizeof *runtimes; i++) {
         void *runtime = dlopen(runtimes[i], RTLD_NOLOAD | RTLD_LAZY);
         if (runtime)
@@ -51,7 +53,7 @@ static bool is_replaced(const char *name)
 {
     Dl_info first_info, own_info;
     void *first = dlsym(RTLD_DEFAULT, name);
-    return first && dladdr(first, &first_info) && dladdr(&owner_now, &own_info) &&
+    return !pd_is_late() && first && dladdr(first, &first_info) && dladdr(&owner_now, &own_info) &&
            first_info.dli_fbase != own_info.dli_fbase;
 }
 

@@ -19,6 +19,7 @@
 #ifndef PD_AGENT_REBIND_H
 #define PD_AGENT_REBIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct pd_rebound {
@@ -35,6 +36,24 @@ typedef enum pd_rebind_outcome {
 
 /* Call once for each table of functions, in the agent's constructor. */
 pd_rebind_outcome pd_rebind(const pd_rebound *functions, size_t len);
+
+/* ---- slots ----------------------------------------------------------------------------------
+ * After a late start, the functions that the agent exports stand in no search of the loader. They replace those that
+ * the loader has put into the slots of all objects, the agent's among them: what preloading the agent would have done.
+ * The search and the symbol tables stay as they are, so that all of it can be undone.
+ *
+ *     slots with the function's name     the procedure linkage table, the global offset table, words of data
+ *     slots that the loader has not filled yet
+ *     objects that were loaded later     when this is called again
+ *
+ * A slot that somebody else has set is left alone. */
+
+/* Replaces the functions in all slots, or puts the program's own back where the agent's are. Returns false if the
+ * system refused a change. */
+bool pd_slots_replace(bool is_undone);
+
+/* Does the program itself define malloc? Its own calls of it have no slot. */
+bool pd_program_has_malloc(void);
 
 /* ---- interpose extra ------------------------------------------------------------------------
  * The functions of jemalloc and tcmalloc that are not part of the malloc family. */

@@ -12,6 +12,8 @@ static bool begin_thread(pd_self *self, size_t size)
     if (!atomic_load_explicit(&pd_the_agent.has_begun, memory_order_acquire))
         return false;
     bool is_there = pd_agent_heap() != NULL;
+    if (!is_there && pd_the_agent.is_late) /* it is attached to again, perhaps */
+        return false;
     pprofdelta_sampler_init(&self->sampler, is_there ? pd_given.rate : 0, 0);
     return is_there && pprofdelta_sampler_tick(&self->sampler, size);
 }
@@ -25,6 +27,8 @@ bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
     if (!pprofdelta_sampler_has_begun(&self->sampler))
         is_sample = begin_thread(self, size);
     is_sample = is_sample && pprofdelta_sampler_take(&self->sampler, size, weight);
+    if (self->sampler.interval != pd_given.rate && pd_the_agent.is_late)
+        pprofdelta_sampler_init(&self->sampler, pd_given.rate, 0);
     pd_self_leave();
     return is_sample;
 }

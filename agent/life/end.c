@@ -1,6 +1,7 @@
 /* How the process ends, becomes another program, or moves: see life.h. */
 #include "agent/life/life.h"
 
+#include "agent/account/account.h"
 #include "agent/base/agent.h"
 #include "agent/delivery/delivery.h"
 
@@ -89,6 +90,35 @@ void pd_agent_before_exec(void)
         return;
     pd_loader_answers(PD_LOADER_PATIENCE);
     pd_work(deliver_last, NULL);
+}
+
+/* ---- a process that goes on ------------------------------------------------------------------ */
+
+/* Another thread may have begun to sample before, and started the agent's thread again. */
+void pd_agent_leave(void)
+{
+    pprofdelta_heap *heap = pd_agent_heap();
+    bool is_alone = pd_worker_retire(pd_delivery_max_millis());
+    if (is_alone)
+        deliver_last(NULL);
+    else
+        notify_lost();
+    pd_keep_end();
+    pd_agent_set_heap(NULL);
+    pd_worker_retire(pd_delivery_max_millis());
+    pd_live_leave(heap);
+}
+
+bool pd_agent_again(pprofdelta_heap *heap)
+{
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_ANEW, pd_now());
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
+    pd_mappings_forget();
+    atomic_store(&pd_the_agent.samples, 0);
+    atomic_store(&pd_the_agent.files, 0);
+    pd_the_agent.begun_nanos = pd_now();
+    return pd_agent_set_heap(heap);
 }
 
 /* ---- one thread alone ------------------------------------------------------------------------ */

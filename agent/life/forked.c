@@ -75,7 +75,7 @@ static void begin_child(void)
     pd_worker_watch_main();
     pd_function_names_forget();
     pd_this_thread.ended_by = 0;
-    if (!is_lost)
+    if (!is_lost && !pd_the_agent.is_late) /* nobody would end it there */
         record_child();
 }
 

@@ -3,6 +3,8 @@
 #ifndef PD_AGENT_LIFE_H
 #define PD_AGENT_LIFE_H
 
+#include "pprofdelta_heap.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -11,6 +13,12 @@
  * agent's state does not describe (the child of a vfork). Waits for the agent's thread for a
  * limited time. */
 void pd_agent_end(void);
+
+/* Leave delivers the last window of a process that goes on. It is recorded no more. Before, no slot of the program leads
+ * to the agent any more. Again begins a new series with the tracker, which forgets what was allocated. Call both in a
+ * thread of the agent's that is marked as inside. */
+void pd_agent_leave(void);
+bool pd_agent_again(pprofdelta_heap *heap);
 
 /* Before exec: delivers a window. A delivery that another thread starts after it, and that exec cuts off, leaves
  * nothing; if exec fails, the process goes on as it was. */
@@ -130,6 +138,10 @@ bool pd_worker_stop(unsigned milliseconds);
 bool pd_worker_retire(unsigned milliseconds);
 bool pd_worker_is_running(void);
 void pd_worker_start(void);
+
+/* In a late start's thread, while there is no other one of the agent's: ends the process if only that thread is left
+ * of it. */
+void pd_worker_check_company(void);
 
 /* Call once, in the main thread, before anything is sampled. */
 void pd_worker_begin(void);

@@ -113,6 +113,8 @@ static _Noreturn void end_process(int exit_code)
 {
     pd_await_set(&state, STOPPED);
     pd_this_thread.is_inside = false;
+    if (pd_the_agent.is_late) /* the main thread has ended by pthread_exit, most probably */
+        exit(0);
     if (atomic_load(&has_no_main) && !pd_this_thread.has_own_descriptors) {
         pprofdelta_sampler_init(&pd_this_thread.sampler, pd_given.rate, 0);
         pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
@@ -133,18 +135,29 @@ static uint64_t next_pause(bool has_main, uint64_t pause)
     return pause * 2 < longest ? pause * 2 : longest;
 }
 
+/* How many threads there are when the program has no other than the main one, which has ended. */
+static uint64_t fewest_threads(void)
+{
+    return (uint64_t)1 + pd_worker_is_running() + pd_the_agent.is_late;
+}
+
 /* Returns whether the main thread is there. Ends the process if no other thread is left. A thread that
  * outlived the main thread has ended with status 0, which Linux 5.17 and later use as the status of the
  * process. */
 static bool check_company(bool had_main)
 {
-    enum { MAIN_AND_AGENT = 2 };
     pd_stat status;
     if (!has_main_ended(&status))
         return true;
-    if (count_threads() == MAIN_AND_AGENT)
+    if (count_threads() == fewest_threads())
         end_process(had_main ? status.exit_code : 0);
     return false;
+}
+
+void pd_worker_check_company(void)
+{
+    if (!pd_worker_is_running())
+        check_company(true);
 }
 
 /* The process may be killed at any time. The loader is asked before anything is locked. */

@@ -10,6 +10,12 @@
  * goes on until it gives the lock. */
 #include "heap/heap.h"
 
+static void begin_series(pprofdelta_heap *heap, int64_t now)
+{
+    pd_export_init(heap, 0, now < PD_HEAP_LATEST ? now : PD_HEAP_LATEST);
+    heap->sites.window++;
+}
+
 static __attribute__((cold)) void begin_child(pprofdelta_heap *heap, uint32_t birth, int64_t now)
 {
     __atomic_fetch_or(&heap->birth, birth, __ATOMIC_RELAXED);
@@ -17,10 +23,9 @@ static __attribute__((cold)) void begin_child(pprofdelta_heap *heap, uint32_t bi
     pd_lock_reset(&heap->exporting);
     if (pd_heap_is_lost(heap))
         return;
-    pd_export_init(heap, 0, now < PD_HEAP_LATEST ? now : PD_HEAP_LATEST);
+    begin_series(heap, now);
     heap->writer.places.watch =
         PD_WATCH_ALWAYS; /* a thread that is gone may have the loader's lock */
-    heap->sites.window++;
     __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELAXED);
 }
 
@@ -36,6 +41,10 @@ void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t n
          * thread began to wait. */
         pd_lock_wake(&heap->lock);
         pd_lock_wake(&heap->exporting);
+    } else if (step == PPROFDELTA_FORK_ANEW) {
+        pd_entries_end(heap);
+        begin_series(heap, now);
+        __atomic_fetch_or(&heap->birth, (uint32_t)PD_CHILD, __ATOMIC_RELAXED);
     } else {
         begin_child(heap, step == PPROFDELTA_FORK_LOST ? PD_LOST : PD_CHILD, now);
     }

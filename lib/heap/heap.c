@@ -26,7 +26,8 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
     *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
     PD_TRY(pd_options_read(o, sizeof *o, given, err));
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_NO_MAPPINGS |
-                           PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES;
+                           PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES |
+                           PPROFDELTA_HEAP_ATTACHED;
     if (o->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if ((o->pages && (!o->pages->map || !o->pages->unmap)) ||

@@ -216,6 +216,9 @@ pprofdelta_status pd_refuse_lost(pprofdelta_error *err);
  * goes on. Takes the lock, some entries at a time. */
 void pd_entries_rejoin(pprofdelta_heap *heap);
 
+/* ... with the lock: ends all. */
+void pd_entries_end(pprofdelta_heap *heap);
+
 /* ... without the lock: removes this tracker's allocations from the filter, which may be the
  * caller's. */
 void pd_entries_clear_filter(pprofdelta_heap *heap);

@@ -491,7 +491,7 @@ static pprofdelta_status make_tracker(recovery *r, const pprofdelta_heap_options
     o.id = r->dead.export.id;
     o.started_nanos = r->dead.export.started_nanos;
     o.period = r->dead.options.period & INT64_MAX;
-    o.flags |= r->dead.options.flags & PPROFDELTA_HEAP_AGES;
+    o.flags |= r->dead.options.flags & (PPROFDELTA_HEAP_AGES | PPROFDELTA_HEAP_ATTACHED);
     o.max_depth = r->dead.sites.max_depth;
     o.max_sites = r->dead.sites.pool.made;
     return pprofdelta_heap_new(&o, &r->heap, err);

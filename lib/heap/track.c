@@ -207,6 +207,15 @@ static void end_entry(pprofdelta_heap *heap, uint32_t number)
     release_entry(heap, number);
 }
 
+void pd_entries_end(pprofdelta_heap *heap)
+{
+    for (uint32_t number = 1; number <= heap->entries.made; number++) {
+        pd_entry_state state = pd_entry_at(heap, number)->state;
+        if (state != PD_ENTRY_UNUSED && state != PD_ENTRY_PIECE)
+            end_entry(heap, number);
+    }
+}
+
 /* ---- making entries -------------------------------------------------------------------------- */
 
 /* Ends the entry with this pointer, if there is one: its end was not seen. */

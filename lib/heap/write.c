@@ -2,6 +2,9 @@
 #include "heap/heap.h"
 #include "profile/stamp.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 typedef struct writing {
     pprofdelta_heap *heap;
     pd_model *out;
@@ -181,6 +184,16 @@ static void write_stamp(writing *w)
     pd_model_add_stamp(w->out, &stamp, 0);
 }
 
+static void write_attached(writing *w, int64_t since)
+{
+    char text[128];
+    snprintf(text, sizeof text,
+             "pprofdelta: attached at=%" PRId64
+             ": what was allocated before is not known; no free of it counts",
+             since);
+    pd_model_add_comment(w->out, intern_string(w, text));
+}
+
 static pd_model_header make_header(writing *w)
 {
     const pprofdelta_heap_window *b = &w->heap->export.batch;
@@ -229,6 +242,8 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
             write_row(&w, &writer->rows[i]);
     if (!(heap->options.flags & PPROFDELTA_NO_STAMP))
         write_stamp(&w);
+    if (heap->options.flags & PPROFDELTA_HEAP_ATTACHED)
+        write_attached(&w, heap->export.started_nanos);
     if (writer->comment)
         pd_model_add_comment(w.out, intern_string(&w, writer->comment));
     if (*writer->remark)

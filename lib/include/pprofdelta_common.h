@@ -377,7 +377,8 @@ typedef enum pprofdelta_fork {
     PPROFDELTA_FORK_PREPARE = 0,
     PPROFDELTA_FORK_PARENT, /* after it, in the parent, also if it failed */
     PPROFDELTA_FORK_CHILD,  /* after it, in the child */
-    PPROFDELTA_FORK_LOST    /* after it, in a child without PREPARE: see pprofdelta_heap_fork */
+    PPROFDELTA_FORK_LOST,   /* after it, in a child without PREPARE: see pprofdelta_heap_fork */
+    PPROFDELTA_FORK_ANEW    /* no fork; between PREPARE and PARENT: see pprofdelta_heap_fork */
 } pprofdelta_fork;
 
 /* ---------------------------------------------------------------------------------------------

@@ -229,6 +229,9 @@ typedef struct pprofdelta_heap_pages {
 /* Flags of pprofdelta_heap_options, besides PPROFDELTA_NO_STAMP and PPROFDELTA_NO_MAPPINGS.
  * (Batches without a stamp cannot be added up safely.) */
 enum {
+    /* The process ran already when the tracker began. A comment in its profiles says so, and from when on they have
+     * what was allocated: "pprofdelta: attached at=NANOS: ...". */
+    PPROFDELTA_HEAP_ATTACHED = 1u << 13,
     /* Profiles have what ended by age, in two more types. `age` is no label of the caller then. */
     PPROFDELTA_HEAP_AGES = 1u << 12,
     /* The symbolizer knows the names of functions only. A mapping is marked as having functions if
@@ -511,7 +514,10 @@ PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, siz
  * handler of fork that finds the thread there (by its own flag) does not call PREPARE and PARENT, and calls LOST
  * in the child, alone. There the tracker is lost, since another thread of the parent may have been changing its
  * tables. The interrupted function returns, and so do all others: nothing is tracked, export functions and describe
- * return E_USAGE, and free frees nothing. LOST is for the children of such a child, too, and CHILD does the same there. */
+ * return E_USAGE, and free frees nothing. LOST is for the children of such a child, too, and CHILD does the same there.
+ *
+ * ANEW, between PREPARE and PARENT, ends all allocations and begins as in a child, with nothing in use: for a caller
+ * that has seen no free for some time. */
 PPROFDELTA_API void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t now);
 
 /* ---------------------------------------------------------------------------------------------

@@ -73,7 +73,9 @@ pub const PPROFDELTA_FORK_PREPARE: pprofdelta_fork = 0;
 pub const PPROFDELTA_FORK_PARENT: pprofdelta_fork = 1;
 pub const PPROFDELTA_FORK_CHILD: pprofdelta_fork = 2;
 pub const PPROFDELTA_FORK_LOST: pprofdelta_fork = 3;
+pub const PPROFDELTA_FORK_ANEW: pprofdelta_fork = 4;
 
+pub const PPROFDELTA_HEAP_ATTACHED: c_uint = 8192;
 pub const PPROFDELTA_HEAP_AGES: c_uint = 4096;
 pub const PPROFDELTA_HEAP_NAMES_ONLY: c_uint = 2048;
 

@@ -318,6 +318,8 @@ pub fn assertions() -> Vec<String> {
         constant!(PPROFDELTA_FORK_PARENT),
         constant!(PPROFDELTA_FORK_CHILD),
         constant!(PPROFDELTA_FORK_LOST),
+        constant!(PPROFDELTA_FORK_ANEW),
+        constant!(PPROFDELTA_HEAP_ATTACHED),
         constant!(PPROFDELTA_HEAP_AGES),
         constant!(PPROFDELTA_HEAP_NAMES_ONLY),
         constant!(PPROFDELTA_HEAP_DROPPED),

@@ -1,0 +1,146 @@
+/* The dynamic tables of an object in memory: see object.h. */
+#include "agent/base/object.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* The rows of the dynamic section that are needed, and the members that they set. */
+static const struct {
+    int64_t tag;
+    size_t off; /* of the member, a pointer or a length */
+    bool is_address;
+} members[] = {
+    {DT_SYMTAB, offsetof(pd_object, symbols), true},
+    {DT_STRTAB, offsetof(pd_object, names), true},
+    {DT_GNU_HASH, offsetof(pd_object, hash), true},
+    {DT_VERSYM, offsetof(pd_object, versions), true},
+    {PD_RELOCATIONS, offsetof(pd_object, plain.rows), true},
+    {PD_RELOCATIONS_SIZE, offsetof(pd_object, plain.size), false},
+    {DT_JMPREL, offsetof(pd_object, calls.rows), true},
+    {DT_PLTRELSZ, offsetof(pd_object, calls.size), false},
+};
+
+static void note_row(pd_object *o, const ElfW(Dyn) * row)
+{
+    uintptr_t value = (uintptr_t)row->d_un.d_val;
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        uintptr_t at = members[i].is_address && value < o->base ? o->base + value : value;
+        if (row->d_tag == members[i].tag)
+            memcpy((char *)o + members[i].off, &at, sizeof at);
+    }
+}
+
+/* Most C libraries convert the table's addresses to those in
+ * memory. musl does not. */
+bool pd_object_open(pd_object *o, const struct dl_phdr_info *info)
+{
+    const ElfW(Dyn) *row = NULL;
+    *o = (pd_object){.base = info->dlpi_addr,
+                  .range = pd_object_range_of(info),
+                  .segments = info->dlpi_phdr,
+                  .segments_len = info->dlpi_phnum};
+    for (size_t i = 0; i < o->segments_len; i++)
+        if (o->segments[i].p_type == PT_DYNAMIC)
+            row = (const void *)(o->base + o->segments[i].p_vaddr); // NOLINT(*-int-to-ptr)
+    for (; row && row->d_tag != DT_NULL; row++)
+        note_row(o, row);
+    return o->symbols && o->names;
+}
+
+/* ---- a symbol by its name -------------------------------------------------------------------- */
+
+static uint32_t hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+/* An older version of a function, which only programs that were linked with it call, is hidden. */
+static bool is_function(const pd_object *o, const ElfW(Sym) * symbol, const char *name)
+{
+    const uint16_t hidden = 0x8000;
+    unsigned char type = symbol->st_info & 15;
+    return !(o->versions && o->versions[symbol - o->symbols] & hidden) && symbol->st_shndx != SHN_UNDEF && symbol->st_value && type == STT_FUNC &&
+           strcmp(o->names + symbol->st_name, name) == 0;
+}
+
+ElfW(Sym) * pd_object_find(const pd_object *o, const char *name)
+{
+    if (!o->hash)
+        return NULL;
+    const uint32_t hash = hash_of(name), buckets_len = o->hash[0], first = o->hash[1];
+    const ElfW(Addr) *filter =
+        (const void *)(o->hash + 4); /* of names that are not there: not used */
+    const uint32_t *buckets = (const void *)(filter + o->hash[2]), *chain = buckets + buckets_len;
+    if (!buckets_len)
+        return NULL;
+    uint32_t at = buckets[hash % buckets_len];
+    for (bool is_end = at < first; !is_end; at++) {
+        uint32_t other = chain[at - first];
+        if ((other | 1) == (hash | 1) && is_function(o, &o->symbols[at], name))
+            return &o->symbols[at];
+        is_end = other & 1;
+    }
+    return NULL;
+}
+
+uintptr_t *pd_object_slot(const pd_object *o, const pd_relocation *row, const char **name)
+{
+#if __SIZEOF_POINTER__ == 8
+    size_t symbol = (size_t)ELF64_R_SYM(row->r_info);
+#else
+    size_t symbol = (size_t)ELF32_R_SYM(row->r_info);
+#endif
+    *name = symbol ? o->names + o->symbols[symbol].st_name : NULL;
+    return (uintptr_t *)(o->base + row->r_offset); // NOLINT(performance-no-int-to-ptr)
+}
+
+/* ---- a late start ---------------------------------------------------------------------------- */
+
+/* What is preloaded comes before the C library. */
+static int find_first(struct dl_phdr_info *info, size_t size, void *is_late)
+{
+    (void)size;
+    bool is_libc = pd_object_holds(info, (uintptr_t)gnu_get_libc_version);
+    *(bool *)is_late = is_libc;
+    return is_libc || pd_object_holds(info, (uintptr_t)pd_is_late);
+}
+
+bool pd_is_late(void)
+{
+    enum { NOT_KNOWN, NO, YES };
+    static atomic_int answer; /* NOT_KNOWN */
+    bool is_late = false;
+    if (atomic_load(&answer) == NOT_KNOWN) {
+        if (pd_is_glibc())
+            dl_iterate_phdr(find_first, &is_late);
+        atomic_store(&answer, is_late ? YES : NO);
+    }
+    return atomic_load(&answer) == YES;
+}
+
+typedef struct search {
+    const char *name;
+    uintptr_t found;
+} search;
+
+static int find_definition(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    (void)size;
+    search *s = cookie;
+    pd_object o;
+    if (!pd_object_open(&o, info) || pd_object_range_has(o.range, (uintptr_t)pd_is_late))
+        return 0;
+    const ElfW(Sym) *symbol = pd_object_find(&o, s->name);
+    s->found = symbol ? o.base + symbol->st_value : 0;
+    return symbol != NULL;
+}
+
+uintptr_t pd_first_definition(const char *name)
+{
+    search s = {name, 0};
+    dl_iterate_phdr(find_definition, &s);
+    return s.found;
+}
