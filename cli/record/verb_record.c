@@ -10,6 +10,7 @@
 #include "arguments.h"
 #include "receiver.h"
 #include "resource.h"
+#include "attach/attach.h"
 #include "record/recover.h"
 
 #include "agent/base/launch.h"
@@ -48,6 +49,9 @@ typedef struct record_options {
     cli_receiver receiver;
     pprofdelta_format format;
     cli_resource given; /* the values of --resource */
+    int pid;            /* of a process that runs already; 0: a command is run */
+    int64_t duration_nanos;
+    bool is_stop, has_report;
     char **command;     /* with its arguments, NULL at the end */
 } record_options;
 
@@ -149,11 +153,29 @@ static void take_signal(const cli_option *option, const char *value, void *out)
     *(int *)out = number;
 }
 
+static void take_pid(const cli_option *option, const char *value, void *pid)
+{
+    char *rest;
+    long number = strtol(value, &rest, 10);
+    if (*value < '0' || *value > '9' || *rest || number < 1 || number > INT_MAX)
+        cli_bad_value(option->name, value, "the number of a process");
+    *(int *)pid = (int)number;
+}
+
 /* ---- the command line ------------------------------------------------------------------------ */
 
 static const cli_option table[] = {
     {"--output", 'o', CLI_VALUE, cli_take_name, offsetof(record_options, dir), CLI_FOLDER, 0,
      "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n"},
+    {"--pid", 'p', CLI_VALUE, take_pid, offsetof(record_options, pid), 0, 0,
+     "  -p, --pid=PID          record a process that runs already, until Ctrl-C, and\n"
+     "                         leave it as it was\n"},
+    {"--duration", 0, CLI_VALUE, cli_take_span, offsetof(record_options, duration_nanos), 0, 0,
+     "      --duration=TIME    with --pid: for so long: 30s, 5m\n"},
+    {"--stop", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, is_stop), 0, 0,
+     "      --stop             with --pid: end what another run records of it\n"},
+    {"--report", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, has_report), 0, 0,
+     "      --report           with --pid: say for how long a thread was stopped\n"},
     {"--to", 0, CLI_VALUE, cli_take_name, offsetof(record_options, to), CLI_SHELL, 0,
      "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
      "                         the profile has arrived if it exits with status 0; of\n"
@@ -204,6 +226,7 @@ static const cli_option table[] = {
 
 static const cli_command command = {
     .before = "usage: pprofdelta record [-o DIR] [option ...] [--] COMMAND [ARG...]\n"
+              "       pprofdelta record --pid PID [-o DIR] [option ...]\n"
               "Runs COMMAND with the heap agent, which writes a profile every interval, on a\n"
               "signal and at the end: DIR/heap.PROGRAM.PID.SEQUENCE.pb.gz. What COMMAND\n"
               "starts is recorded too. At the end a message says where the profiles are.\n"
@@ -213,8 +236,20 @@ static const cli_command command = {
              "Exit status: that of COMMAND; 125 record failed, 126 COMMAND cannot be run or\n"
              "recorded, 127 COMMAND is not found\n",
     .is_for_command = true,
-    .missing = "the command is missing: pprofdelta record -o DIR -- COMMAND",
 };
+
+/* Either a command or a process. */
+static void check_subject(const record_options *options, size_t operands)
+{
+    if (!options->pid && !operands)
+        cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
+    if (options->pid && operands)
+        cli_usage("--pid records a process that runs already: there is no COMMAND");
+    if (!options->pid && (options->is_stop || options->has_report || options->duration_nanos))
+        cli_usage("--duration, --stop and --report are for --pid, which is missing");
+    if (options->pid && (options->signal >= 0 || options->anyway))
+        cli_usage("--signal and --anyway are for a COMMAND, and not for --pid");
+}
 
 /* What a receiver shows is what a profile says: it has no use for changes. */
 static void check_options(record_options *options)
@@ -454,6 +489,45 @@ static int prepare_recording(const record_options *options)
     return code;
 }
 
+/* ---- a process that runs already ------------------------------------------------------------- */
+
+/* The directory as that process sees it, in which it can write. Root makes it for the user of the process. */
+static int make_dir_of_process(const record_options *o, char path[PATH_MAX])
+{
+    char root[64], process[64], through[PATH_MAX], found[PATH_MAX];
+    struct stat status;
+    const char *dir = o->dir ? o->dir : ".";
+    const bool is_apart = cli_attach_is_apart(o->pid, root);
+    if (is_apart && *dir != '/')
+        return cli_error("process %d has other mounts than this one (a container): -o must be a path that begins with "
+                         "a slash, and is one of there",
+                         o->pid);
+    if (snprintf(through, sizeof through, "%s%s", is_apart ? root : "", dir) >= (int)sizeof through)
+        return cli_system_error(dir, "make the directory", ENAMETOOLONG);
+    const bool is_new = stat(through, &status) != 0;
+    int code = make_dir(through, found);
+    snprintf(process, sizeof process, "/proc/%d", o->pid);
+    if (!code && is_new && !geteuid() && !stat(process, &status) && chown(through, status.st_uid, status.st_gid))
+        code = cli_system_error(dir, "give to the user of the process", errno);
+    snprintf(path, PATH_MAX, "%s", is_apart ? dir : found);
+    return code;
+}
+
+static int record_process(const record_options *o)
+{
+    char agent[PATH_MAX], dir[PATH_MAX] = "";
+    if (o->is_stop)
+        return cli_attach_stop(o->pid);
+    int code = find_agent(agent);
+    if (!code && !is_elf(agent))
+        code = cli_error("%s: is no shared object, and so not the heap agent", agent);
+    if (!code && (o->dir || !o->to))
+        code = make_dir_of_process(o, dir);
+    code = code ? code : set_environment(o, agent, dir);
+    const cli_attach how = {o->pid, agent, dir, o->duration_nanos, o->has_report};
+    return code ? code : cli_attach_record(&how);
+}
+
 /* Becomes COMMAND, or returns an exit status. */
 int cli_record(int argc, char **argv)
 {
@@ -463,7 +537,10 @@ int cli_record(int argc, char **argv)
                               .format = (pprofdelta_format)CLI_NOT_GIVEN,
                               .command = argv}; /* where the operands will be */
     cli_command_read(&command, &arguments, &options);
+    check_subject(&options, arguments.operands_len);
     check_options(&options);
+    if (options.pid)
+        return record_process(&options);
     int code = prepare_recording(&options);
     if (code && (!options.anyway || code == CLI_NOT_FOUND))
         return code;

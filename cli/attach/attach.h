@@ -1,0 +1,36 @@
+/* Attaches to a process that runs already: record --pid.
+ *
+ *     hazards.c   what forbids it
+ *     target.c    the process, seen from outside
+ *     stop.c      one thread is stopped once, to make a thread that loads the agent
+ *     attach.c    the agent is told to record, and to stop (agent/base/attach.h)
+ *
+ * Nothing is borrowed that would have to be given back: this process may be killed at any point. */
+#ifndef CLI_ATTACH_H
+#define CLI_ATTACH_H
+
+#include "attach/target.h"
+
+typedef struct cli_attach {
+    pid_t pid;
+    const char *agent;      /* its file */
+    const char *dir;        /* as the process sees it; empty: none */
+    int64_t duration_nanos; /* 0: until a signal */
+    bool has_report;
+} cli_attach;
+
+/* Records the process, with the agent's variables of the environment, until the time is over, or a signal. Returns an
+ * exit code. */
+int cli_attach_record(const cli_attach *how);
+
+/* Ends what another run records. */
+int cli_attach_stop(pid_t pid);
+
+/* Has the process other mounts, or another root directory? Its folder is opened through the path that *through is set
+ * to, and so is a file. */
+bool cli_attach_is_apart(pid_t pid, char through[64]);
+
+/* hazards.c. Opens the objects of the target. Prints what forbids to attach. */
+int cli_attach_check(cli_target *t, cli_tls *tls);
+
+#endif

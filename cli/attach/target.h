@@ -1,0 +1,76 @@
+/* A process that runs already, seen from outside: its memory, its objects, their symbols, and its thread-local storage. */
+#ifndef CLI_ATTACH_TARGET_H
+#define CLI_ATTACH_TARGET_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* One line of its maps. */
+typedef struct cli_area {
+    uint64_t begin, end, off;
+    char access[5];
+    char name[256]; /* cut */
+} cli_area;
+
+/* An object that its loader has loaded. */
+typedef struct cli_object {
+    uint64_t base, link; /* link: the loader's record of it */
+    uint64_t symbols, names, hash, versions;
+    uint64_t tls, tls_file_len, tls_len; /* the image of its thread-local storage; tls 0: it has none */
+    char name[256];                      /* its path, cut at the front; that of the program is empty */
+} cli_object;
+
+enum { CLI_OBJECTS_MAX = 1024 };
+
+typedef struct cli_target {
+    pid_t pid;
+    int folder, memory; /* /proc/PID, and its mem: of the program that it was when it was opened */
+    int memory_error;   /* errno, if memory is -1 */
+    cli_object *objects;
+    size_t objects_len;
+    uint64_t phdrs, loader; /* where the program's segments and the loader are */
+} cli_target;
+
+/* Reads or writes memory. Returns false if not all of it is there. */
+bool cli_target_read(const cli_target *t, uint64_t at, void *out, size_t len);
+bool cli_target_write(const cli_target *t, uint64_t at, const void *from, size_t len);
+
+/* Reads a short file of /proc/PID, which ends with a NUL then. */
+bool cli_target_text(const cli_target *t, const char *name, char *text, size_t room);
+
+/* Returns the number behind a word at the beginning of a line, "Seccomp:", or -1. */
+long cli_number_behind(const char *text, const char *word);
+
+/* Gives each area, in the order of addresses, until take returns true. */
+bool cli_target_areas(const cli_target *t, bool (*take)(void *cookie, const cli_area *area),
+                      void *cookie);
+
+/* Finds the loader and its objects. Returns false if there is no loader of glibc. */
+bool cli_target_objects(cli_target *t);
+
+/* Returns the address of what the object defines under the name, or 0. */
+uint64_t cli_object_symbol(const cli_target *t, const cli_object *o, const char *name);
+
+/* Returns the first object from which on that defines it, or NULL. */
+const cli_object *cli_target_definer(const cli_target *t, size_t from, const char *name,
+                                     uint64_t *symbol);
+
+/* ---- thread-local storage -------------------------------------------------------------------- */
+
+typedef struct cli_tls {
+    uint64_t pointer;        /* where the thread pointer will be */
+    uint64_t below, above;   /* bytes that it needs before and behind that */
+    uint64_t record_len, tid_off; /* the C library's record of a thread, and its number in there */
+    uint64_t module_off, place_off; /* in the loader's record of an object */
+} cli_tls;
+
+/* Finds how much a thread needs. Returns NULL, or why not. */
+const char *cli_tls_measure(const cli_target *t, cli_tls *tls);
+
+/* Writes it. other: the thread pointer of a thread of the target; tid: the number of the new one. */
+bool cli_tls_write(const cli_target *t, const cli_tls *tls, uint64_t other, int tid);
+
+#endif
