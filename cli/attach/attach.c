@@ -125,23 +125,29 @@ static size_t code_len(void)
     return (size_t)(cli_stub_end - cli_stub_begin);
 }
 
+typedef enum finding { IN_USE, LEFT_BEHIND, FREE } finding;
+
 typedef struct places {
     const cli_target *t;
     uint64_t code;              /* 0: not found */
+    finding found;              /* there */
     uint64_t first;             /* where the file of the area is mapped from its first byte on */
     uint64_t gap, gap_len, end; /* the largest one; the end of the area before */
 } places;
 
-/* Are there zeros, or what an attach before has left? */
-static bool is_free(const cli_target *t, uint64_t at)
+/* Are there zeros, or what a run has left that was killed? */
+static finding look_at(const cli_target *t, uint64_t at)
 {
     const size_t slots = STUB_SLOTS * 8;
     uint8_t bytes[2048] = {0};
-    bool is_zero = code_len() <= sizeof bytes && cli_target_read(t, at, bytes, code_len());
-    bool is_own = is_zero && !memcmp(bytes + slots, cli_stub_begin + slots, code_len() - slots);
-    for (size_t i = 0; is_zero && i < code_len(); i++)
-        is_zero = !bytes[i];
-    return is_zero || is_own;
+    if (code_len() > sizeof bytes || !cli_target_read(t, at, bytes, code_len()))
+        return IN_USE;
+    if (!memcmp(bytes + slots, cli_stub_begin + slots, code_len() - slots))
+        return LEFT_BEHIND;
+    for (size_t i = 0; i < code_len(); i++)
+        if (bytes[i])
+            return IN_USE;
+    return FREE;
 }
 
 /* Returns where the segment ends that is mapped there, of the file whose first byte is mapped at `first`; 0: not known. */
@@ -165,7 +171,8 @@ static uint64_t end_of_segment(const cli_target *t, uint64_t first, uint64_t beg
     return 0;
 }
 
-/* The zeros are those behind the last byte of the code, up to the end of its last page. */
+/* The zeros are those behind the last byte of the code, up to the end of its last page. Best are those of the C library,
+ * where most threads wait: a branch of arm64 reaches them. */
 static bool note_area(void *cookie, const cli_area *area)
 {
     places *p = cookie;
@@ -176,12 +183,16 @@ static bool note_area(void *cookie, const cli_area *area)
     p->end = area->end;
     if (!area->off)
         p->first = area->begin;
-    if (p->code || *area->name != '/' || strcmp(area->access, "r-xp") != 0)
+    if (*area->name != '/' || strcmp(area->access, "r-xp") != 0)
         return false;
     const uint64_t end = end_of_segment(p->t, p->first, area->begin);
     const uint64_t at = (area->end - code_len()) & ~UINT64_C(63);
-    if (end && at >= end && is_free(p->t, at))
+    const bool is_libc = strstr(area->name, "/libc.so") || strstr(area->name, "/libc-");
+    const finding found = end && at >= end ? look_at(p->t, at) : IN_USE;
+    if (found > p->found || (found && found == p->found && is_libc)) {
+        p->found = found;
         p->code = at;
+    }
     return false;
 }
 
@@ -273,7 +284,8 @@ static bool complete_raw_thread(const loading *l, int tid, bool has_file)
 static int not_loaded(const loading *l, const char *why)
 {
     cli_error("process %d: the heap agent could not be loaded: %s", (int)l->t->pid, why);
-    return cli_hint("the process goes on as it was");
+    cli_hint("the process goes on as it was");
+    return CLI_NOT_RUN;
 }
 
 static int explain_failure(const loading *l)
@@ -311,6 +323,7 @@ static int load_agent(loading *l)
 /* Finds places, and stops a thread there. */
 static int start_raw_thread(loading *l)
 {
+    const size_t slots = STUB_SLOTS * 8;
     places p = {.t = l->t};
     cli_target_areas(l->t, note_area, &p);
     if (!p.code)
@@ -320,7 +333,9 @@ static int start_raw_thread(loading *l)
     l->stop.pointer = l->tls.pointer =
         l->stop.storage + aligned(STORE_STACK_END + l->tls.below);
     l->stop.storage_len = l->stop.pointer - l->stop.storage + aligned(l->tls.above);
-    if (!cli_target_write(l->t, l->stop.code, cli_stub_begin, code_len()))
+    if (p.found == LEFT_BEHIND) /* in all of them: no thread is in one for so long */
+        sleep(2);
+    if (!cli_target_write(l->t, l->stop.code + slots, cli_stub_begin + slots, code_len() - slots))
         return not_loaded(l, strerror(errno));
     cli_stopped stopped = cli_stop_once(l->t, &l->stop);
     if (stopped == CLI_STOP_TRACED)
@@ -330,25 +345,17 @@ static int start_raw_thread(loading *l)
     if (stopped == CLI_STOP_FILTERED) {
         cli_error("process %d has a seccomp filter that may end it for a call of the heap agent: %s", (int)l->t->pid,
                   l->stop.forbidden);
-        return cli_hint("start it under pprofdelta record, which does what the filter allows");
+        cli_hint("start it under pprofdelta record, which does what the filter allows");
+        return CLI_NOT_RUN;
     }
     return stopped == CLI_STOP_DONE ? load_agent(l)
                                     : not_loaded(l, "none of its threads could be stopped at a good place: try again");
 }
 
-/* The zeros are put back. What a killed run has left is used by the next one. */
 static int bring_agent(const cli_target *t, const cli_attach *how, const cli_tls *tls, uint64_t *control)
 {
-    static const uint8_t zeros[2048];
     loading l = {.t = t, .how = how, .tls = *tls};
     int code = start_raw_thread(&l);
-    uint32_t tid = 0;
-    for (int i = 0; i < 100 && read_store(&l, STORE_TID, &tid) && tid; i++)
-        rest_for(1);
-    if (l.stop.code && !tid && !code) {
-        rest_for(20); /* the new thread returns through it */
-        cli_target_write(t, l.stop.code, zeros, code_len());
-    }
     if (!code && how->has_report)
         cli_note("one thread of process %d was stopped for %.2f ms", (int)t->pid, l.stop.millis);
     cli_target again = *t;
@@ -492,17 +499,22 @@ static int take_lock(const cli_target *t)
                      (int)t->pid);
 }
 
+static recording r;
+static cli_tls tls;
+
+int cli_attach_open(pid_t pid, bool is_stop)
+{
+    open_target(&r.t, pid);
+    int code = cli_attach_check(&r.t, &tls);
+    if (!is_stop)
+        code = code ? code : take_lock(&r.t);
+    return code ? code : find_control(&r.t, &r.control);
+}
+
 int cli_attach_record(const cli_attach *how)
 {
-    recording r = {.control = 0};
-    cli_tls tls = {0};
     const struct sigaction ending = {.sa_handler = end};
-    open_target(&r.t, how->pid);
-    int code = cli_attach_check(&r.t, &tls);
-    code = code ? code : take_lock(&r.t);
-    code = code ? code : find_control(&r.t, &r.control);
-    if (!code && !is_listening(&r.t, r.control))
-        code = bring_agent(&r.t, how, &tls, &r.control);
+    int code = is_listening(&r.t, r.control) ? CLI_DONE : bring_agent(&r.t, how, &tls, &r.control);
     if (code)
         return code;
     sigaction(SIGINT, &ending, NULL);
@@ -511,26 +523,20 @@ int cli_attach_record(const cli_attach *how)
     code = begin_recording(&r);
     if (code)
         return code;
-    cli_note("process %d is recorded; what it allocated before is not known", (int)how->pid);
+    cli_note("process %d is recorded; what it allocated before is not known", (int)r.t.pid);
     return tell_end(&r, how, await_end(&r, how->duration_nanos));
 }
 
-int cli_attach_stop(pid_t pid)
+int cli_attach_stop(void)
 {
     enum { STEP = 20, TRIES = 3000 };
-    recording r = {.control = 0};
-    cli_tls tls = {0};
-    open_target(&r.t, pid);
-    int code = cli_attach_check(&r.t, &tls);
-    code = code ? code : find_control(&r.t, &r.control);
-    if (code)
-        return code;
+    const int pid = (int)r.t.pid;
     if (!is_listening(&r.t, r.control) || state_of(&r.t, r.control) != PD_ATTACH_RECORDING)
-        return cli_error("process %d is not recorded", (int)pid);
+        return cli_error("process %d is not recorded", pid);
     SET_MEMBER(&r.t, r.control, wanted, 0);
     for (int i = 0; i < TRIES && state_of(&r.t, r.control) == PD_ATTACH_RECORDING; i++)
         rest_for(STEP);
     return state_of(&r.t, r.control) == PD_ATTACH_RECORDING
-               ? cli_error("process %d has not stopped to record: the last profile takes long", (int)pid)
+               ? cli_error("process %d has not stopped to record: the last profile takes long", pid)
                : CLI_DONE;
 }

@@ -12,19 +12,19 @@
 #include "attach/target.h"
 
 typedef struct cli_attach {
-    pid_t pid;
     const char *agent;      /* its file */
     const char *dir;        /* as the process sees it; empty: none */
     int64_t duration_nanos; /* 0: until a signal */
     bool has_report;
 } cli_attach;
 
-/* Records the process, with the agent's variables of the environment, until the time is over, or a signal. Returns an
- * exit code. */
-int cli_attach_record(const cli_attach *how);
+/* Each returns an exit code. Open the process first: prints what forbids to attach. is_stop: to end what another run
+ * records. */
+int cli_attach_open(pid_t pid, bool is_stop);
 
-/* Ends what another run records. */
-int cli_attach_stop(pid_t pid);
+/* Records it, with the agent's variables of the environment, until the time is over, or a signal. */
+int cli_attach_record(const cli_attach *how);
+int cli_attach_stop(void);
 
 /* Has the process other mounts, or another root directory? Its folder is opened through the path that *through is set
  * to, and so is a file. */

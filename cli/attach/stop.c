@@ -43,6 +43,26 @@ static double now_millis(void)
     return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
 }
 
+/* These give EINTR to a stop, and begin again without harm. */
+static bool begins_again(uint64_t call)
+{
+    static const uint64_t calls[] = {
+#ifdef SYS_epoll_wait
+        SYS_epoll_wait,
+#endif
+        SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_semop,   SYS_semtimedop, SYS_io_getevents, SYS_rt_sigtimedwait,
+        SYS_read,        SYS_recvfrom,           SYS_recvmsg, SYS_accept,     SYS_accept4,      426 /* io_uring_enter */};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (calls[i] == call)
+            return true;
+    return false;
+}
+
+/* What a thread waits in, before it is stopped. */
+typedef struct waiting {
+    uint64_t call, first; /* its number, UINT64_MAX: none; and its first argument */
+} waiting;
+
 /* ---- the registers --------------------------------------------------------------------------- */
 
 #ifdef __x86_64__
@@ -56,23 +76,10 @@ static bool get_registers(pid_t tid, registers *r, uint64_t *pointer)
     return is_done;
 }
 
-/* These give EINTR to a stop, and begin again without harm. */
-static bool begins_again(uint64_t call)
-{
-    static const uint64_t calls[] = {SYS_epoll_wait,   SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_semop,
-                                     SYS_semtimedop,   SYS_io_getevents, SYS_rt_sigtimedwait,   SYS_read,
-                                     SYS_recvfrom,     SYS_recvmsg,      SYS_accept,            SYS_accept4,
-                                     SYS_msgrcv,       SYS_msgsnd,       333 /* io_pgetevents */,
-                                     426 /* io_uring_enter */};
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        if (calls[i] == call)
-            return true;
-    return false;
-}
-
 /* Goes back to a system call that was interrupted. has_signal: one waits that will end it. */
-static void go_back(registers *r, bool has_signal)
+static void go_back(registers *r, const waiting *in, bool has_signal)
 {
+    (void)in; /* the registers say it */
     const int64_t result = (int64_t)r->rax;
     const uint64_t call = r->orig_rax;
     if ((int64_t)call < 0)
@@ -93,11 +100,13 @@ static uint64_t place_of(const registers *r)
     return r->rip;
 }
 
-static void save_registers(const registers *r, uint64_t slots[STUB_SLOTS])
+static bool save_registers(const registers *r, const cli_stop *s, uint64_t slots[STUB_SLOTS])
 {
+    (void)s;
     const uint64_t saved[] = {r->rax, r->rdi, r->rsi, r->rdx, r->rcx, r->r8, r->r9, r->r10, r->r11};
     memcpy(&slots[STUB_SAVED], saved, sizeof saved);
     slots[STUB_RESUME] = r->rip;
+    return true;
 }
 
 static bool enter_stub(pid_t tid, const registers *before, const cli_stop *s)
@@ -203,25 +212,37 @@ static bool write_slots(const cli_target *t, const cli_stop *s, const registers 
     slots[STUB_STORAGE] = s->storage;
     slots[STUB_NEGATED] = 0 - s->storage;
     slots[STUB_POINTER] = s->pointer;
-    save_registers(r, slots);
-    return cli_target_write(t, s->code, slots, sizeof slots);
+    return save_registers(r, s, slots) && cli_target_write(t, s->code, slots, sizeof slots);
 }
 
-static cli_stopped use_thread(const cli_target *t, cli_stop *s, pid_t tid)
+static cli_stopped use_thread(const cli_target *t, cli_stop *s, pid_t tid, const waiting *in)
 {
     registers r;
     if (!get_registers(tid, &r, &s->other) || !s->other || is_in_sequence(t, tid, place_of(&r)))
         return CLI_STOP_LATER;
     if (is_filtered(t, tid, s))
         return CLI_STOP_FILTERED;
-    go_back(&r, has_signal(t, tid));
+    go_back(&r, in, has_signal(t, tid));
     if (!write_slots(t, s, &r))
         return CLI_STOP_LATER;
     return enter_stub(tid, &r, s) ? CLI_STOP_DONE : CLI_STOP_LATER;
 }
 
+static waiting wait_of(const cli_target *t, pid_t tid)
+{
+    char name[64], text[256], *end;
+    waiting in = {UINT64_MAX, 0};
+    snprintf(name, sizeof name, "task/%d/syscall", (int)tid);
+    if (cli_target_text(t, name, text, sizeof text) && *text >= '0' && *text <= '9') {
+        in.call = strtoull(text, &end, 10);
+        in.first = strtoull(end, NULL, 16);
+    }
+    return in;
+}
+
 static cli_stopped stop_thread(const cli_target *t, cli_stop *s, pid_t tid)
 {
+    const waiting in = wait_of(t, tid);
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
         s->error = errno;
         char status[4096];
@@ -234,7 +255,7 @@ static cli_stopped stop_thread(const cli_target *t, cli_stop *s, pid_t tid)
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
     if (!await_stop(tid))
         _exit(CLI_STOP_LATER); /* and the kernel lets go of it */
-    cli_stopped result = use_thread(t, s, tid);
+    cli_stopped result = use_thread(t, s, tid, &in);
     ptrace(PTRACE_DETACH, tid, NULL, NULL);
     s->millis = now_millis() - begin;
     return result;

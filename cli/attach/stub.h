@@ -6,8 +6,8 @@
  *     new thread        as any thread of the program: dlopen of the agent, and its entry. Ends
  *
  * The code is written into the zeros behind the code of some object, up to the end of the page: no page becomes
- * executable. It is the same bytes each time but for the slots, which only a stopped thread uses. So a second attach may
- * write it over the first one, which was killed, while a raw thread of that still waits in it. */
+ * executable. It stays there, since nobody knows when the last thread has left it. If a run was killed, the next one
+ * takes other zeros: the thread that was stopped may not have read its slots yet. */
 #ifndef CLI_ATTACH_STUB_H
 #define CLI_ATTACH_STUB_H
 

@@ -51,7 +51,7 @@ resume:
     mov SLOT(STUB_SAVED + 8), %r11
     jmp *SLOT(STUB_RESUME)
 raw:
-    mov SLOT(STUB_STORAGE), %rbx
+    mov %r9, %rbx
     lea STORE_GO(%rbx), %r12
     call await
     cmpl $0, (%r12)

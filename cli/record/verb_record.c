@@ -491,40 +491,47 @@ static int prepare_recording(const record_options *options)
 
 /* ---- a process that runs already ------------------------------------------------------------- */
 
-/* The directory as that process sees it, in which it can write. Root makes it for the user of the process. */
+/* Makes a directory where the process sees it, which has other mounts. */
+static int make_dir_there(const char *root, const char *dir, char through[PATH_MAX])
+{
+    if (*dir != '/')
+        return cli_error("the process has other mounts than this one (a container): -o must be a path that begins with "
+                         "a slash, and is one of there");
+    if (snprintf(through, PATH_MAX, "%s%s", root, dir) >= PATH_MAX)
+        return cli_system_error(dir, "make the directory", ENAMETOOLONG);
+    return !mkdir(through, 0777) || errno == EEXIST ? CLI_DONE
+                                                    : cli_system_error(through, "make the directory", errno);
+}
+
+/* The directory as that process sees it. If it is new, root gives it to the user of the process. */
 static int make_dir_of_process(const record_options *o, char path[PATH_MAX])
 {
-    char root[64], process[64], through[PATH_MAX], found[PATH_MAX];
+    char root[64], process[64], at[PATH_MAX];
     struct stat status;
     const char *dir = o->dir ? o->dir : ".";
     const bool is_apart = cli_attach_is_apart(o->pid, root);
-    if (is_apart && *dir != '/')
-        return cli_error("process %d has other mounts than this one (a container): -o must be a path that begins with "
-                         "a slash, and is one of there",
-                         o->pid);
-    if (snprintf(through, sizeof through, "%s%s", is_apart ? root : "", dir) >= (int)sizeof through)
-        return cli_system_error(dir, "make the directory", ENAMETOOLONG);
-    const bool is_new = stat(through, &status) != 0;
-    int code = make_dir(through, found);
+    const bool is_new = !is_apart && stat(dir, &status) != 0;
+    int code = is_apart ? make_dir_there(root, dir, at) : make_dir(dir, at);
     snprintf(process, sizeof process, "/proc/%d", o->pid);
-    if (!code && is_new && !geteuid() && !stat(process, &status) && chown(through, status.st_uid, status.st_gid))
+    if (!code && is_new && !geteuid() && !stat(process, &status) && chown(at, status.st_uid, status.st_gid))
         code = cli_system_error(dir, "give to the user of the process", errno);
-    snprintf(path, PATH_MAX, "%s", is_apart ? dir : found);
+    snprintf(path, PATH_MAX, "%s", is_apart ? dir : at);
     return code;
 }
 
 static int record_process(const record_options *o)
 {
     char agent[PATH_MAX], dir[PATH_MAX] = "";
-    if (o->is_stop)
-        return cli_attach_stop(o->pid);
-    int code = find_agent(agent);
+    int code = cli_attach_open(o->pid, o->is_stop);
+    if (code || o->is_stop)
+        return code ? code : cli_attach_stop();
+    code = find_agent(agent);
     if (!code && !is_elf(agent))
         code = cli_error("%s: is no shared object, and so not the heap agent", agent);
     if (!code && (o->dir || !o->to))
         code = make_dir_of_process(o, dir);
     code = code ? code : set_environment(o, agent, dir);
-    const cli_attach how = {o->pid, agent, dir, o->duration_nanos, o->has_report};
+    const cli_attach how = {agent, dir, o->duration_nanos, o->has_report};
     return code ? code : cli_attach_record(&how);
 }
 

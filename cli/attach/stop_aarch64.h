@@ -1,0 +1,66 @@
+/* The registers of a stopped thread of arm64: a part of stop.c. Nothing here has run yet: it was written by the kernel's
+ * source.
+ *
+ * The kernel has gone back to a system call that it would begin again before a tracer sees the thread. It has not for a call
+ * that gives EINTR; then the first argument is lost, and known from before. Sleeps that go on with what is left of
+ * the time have another number then. */
+#ifndef CLI_ATTACH_STOP_AARCH64_H
+#define CLI_ATTACH_STOP_AARCH64_H
+
+#ifndef NT_ARM_TLS
+#define NT_ARM_TLS 0x401
+#endif
+
+typedef struct user_regs_struct registers;
+
+static bool get_registers(pid_t tid, registers *r, uint64_t *pointer)
+{
+    struct iovec all = {r, sizeof *r}, tls = {pointer, sizeof *pointer};
+    return !ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &all) && all.iov_len == sizeof *r &&
+           !ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &tls);
+}
+
+static void go_back(registers *r, const waiting *in, bool has_signal)
+{
+    enum { INSTRUCTION = 4, ABSOLUTE = 1, FIRST = 0, FLAGS = 1, NUMBER = 8 };
+    const uint64_t call = r->regs[NUMBER];
+    if (in->call != call)
+        return;
+    if ((int64_t)r->regs[FIRST] == -EINTR && !has_signal && begins_again(call)) {
+        r->regs[FIRST] = in->first;
+        r->pc -= INSTRUCTION;
+    } else if (r->regs[FIRST] == in->first &&
+               (call == SYS_nanosleep || (call == SYS_clock_nanosleep && !(r->regs[FLAGS] & ABSOLUTE)))) {
+        r->regs[NUMBER] = SYS_restart_syscall;
+    }
+}
+
+static uint64_t place_of(const registers *r)
+{
+    return r->pc;
+}
+
+/* The branch to where the thread goes on reaches 128 MiB. */
+static bool save_registers(const registers *r, const cli_stop *s, uint64_t slots[STUB_SLOTS])
+{
+    const int64_t most = 127 << 20, away = (int64_t)(r->pc - (s->code + 8 * STUB_RESUME));
+    const uint64_t branch = 0x14000000, mask = 0x3ffffff;
+    memcpy(&slots[STUB_SAVED], r->regs, 6 * sizeof *slots);
+    slots[STUB_SAVED + 6] = r->regs[8];
+    slots[STUB_RESUME] = branch | (((uint64_t)away >> 2) & mask);
+    return away < most && away > -most;
+}
+
+static bool enter_stub(pid_t tid, const registers *before, const cli_stop *s)
+{
+    registers r = *before;
+    struct iovec all = {&r, sizeof r};
+    const uint64_t arguments[] = {s->storage, s->storage_len, PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | 0x100000 /* MAP_FIXED_NOREPLACE */, UINT64_MAX, 0};
+    memcpy(r.regs, arguments, sizeof arguments);
+    r.regs[8] = SYS_mmap;
+    r.pc = s->code + (uint64_t)(cli_stub_entry - cli_stub_begin);
+    return !ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &all);
+}
+
+#endif
