@@ -59,7 +59,7 @@ static long yama_scope(void)
 
 static int refuse_access(const cli_target *t, const char *status, int error)
 {
-    struct stat folder;
+    struct stat file;
     const long scope = yama_scope(), user = cli_number_behind(status, "Uid:");
     if (error != EACCES && error != EPERM)
         return cli_system_error("/proc/PID/mem", "open", error);
@@ -74,7 +74,7 @@ static int refuse_access(const cli_target *t, const char *status, int error)
     if (scope > 0)
         return refuse(t, "cannot be attached to: kernel.yama.ptrace_scope forbids it to all but root",
                       "run this command as root, or set it for now: sysctl kernel.yama.ptrace_scope=0");
-    if (!fstat(t->folder, &folder) && folder.st_uid != geteuid())
+    if (!fstatat(t->folder, "mem", &file, 0) && file.st_uid != geteuid())
         return refuse(t, "lets no other process look into it (PR_SET_DUMPABLE, capabilities, or a file that cannot be read)",
                       "run this command as root");
     return refuse(t, "does not let this process look into it", "run this command as root");

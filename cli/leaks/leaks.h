@@ -248,6 +248,7 @@ typedef struct cli_leaks_run {
     cli_string type, unit; /* what is judged */
     double period;         /* bytes between two samples; 0: not known */
     bool is_heap;          /* the profiles have bytes */
+    bool is_attached;      /* the process ran already: what it allocated before is not known */
     bool has_restarted;    /* it begins with a restart of the process of the run before */
     cli_string binary;     /* empty: not known */
     cli_leaks_findings findings;

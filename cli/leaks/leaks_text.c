@@ -77,6 +77,8 @@ static void begin_section(const cli_leaks_report *r, const cli_leaks_section *s)
            cli_leaks_slope(run, run->unit, run->findings.slope));
     if (s->is_again)
         return;
+    if (run->is_attached)
+        puts("attached  the process ran already: what it allocated before is not known");
     put_verdict(run);
     put_power(run);
 }

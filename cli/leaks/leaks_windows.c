@@ -163,6 +163,15 @@ static double period_of(const cli_profile *profile)
     return is_space && profile->view->period > 0 ? (double)profile->view->period : 0;
 }
 
+/* The heap agent says so in a comment: record --pid. */
+static bool is_attached(const cli_profile *profile)
+{
+    for (size_t i = 0; i < profile->view->n_comment; i++)
+        if (cli_string_begins(cli_profile_string(profile, profile->view->comment[i]), "pprofdelta: attached at="))
+            return true;
+    return false;
+}
+
 static void describe_run(const reader *r, const cli_profile *profile,
                          const cli_leaks_columns *columns)
 {
@@ -176,6 +185,7 @@ static void describe_run(const reader *r, const cli_profile *profile,
             cli_keep_string((cli_string){profile->census.binary, profile->census.binary_len});
     run->period = period_of(profile);
     run->is_heap = cli_profile_has_bytes(profile);
+    run->is_attached = is_attached(profile);
 }
 
 /* Batches of a live heap have changes of what is in use, but all of the resident memory. */

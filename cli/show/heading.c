@@ -45,7 +45,7 @@ static void put_binary(const cli_profile *profile, const char *title)
 /* A comment as it is shown: in a stamp of pprofdelta the times are readable. */
 static cli_string readable_comment(cli_string comment)
 {
-    static const char *const times[] = {" from=", " to="};
+    static const char *const times[] = {" from=", " to=", " at="};
     const char *made = "", *rest = cli_keep_string(comment).ptr;
     char *end, time[48];
     if (!cli_string_begins(comment, "pprofdelta: ") || strlen(rest) != comment.len)

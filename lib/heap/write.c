@@ -188,9 +188,7 @@ static void write_attached(writing *w, int64_t since)
 {
     char text[128];
     snprintf(text, sizeof text,
-             "pprofdelta: attached at=%" PRId64
-             ": what was allocated before is not known; no free of it counts",
-             since);
+             "pprofdelta: attached at=%" PRId64 " (what was allocated before is not known)", since);
     pd_model_add_comment(w->out, intern_string(w, text));
 }
 

@@ -230,7 +230,7 @@ typedef struct pprofdelta_heap_pages {
  * (Batches without a stamp cannot be added up safely.) */
 enum {
     /* The process ran already when the tracker began. A comment in its profiles says so, and from when on they have
-     * what was allocated: "pprofdelta: attached at=NANOS: ...". */
+     * what was allocated: "pprofdelta: attached at=NANOS (...)". */
     PPROFDELTA_HEAP_ATTACHED = 1u << 13,
     /* Profiles have what ended by age, in two more types. `age` is no label of the caller then. */
     PPROFDELTA_HEAP_AGES = 1u << 12,
