@@ -32,14 +32,15 @@ enum {
 typedef struct pd_attach {
     uint64_t layout;
     _Atomic uint64_t files, samples; /* of this recording, or the last one */
-    _Atomic uint32_t pid;            /* of the process that has the thread; a child of a fork has none */
-    _Atomic uint32_t state;          /* written by the agent */
-    _Atomic uint32_t wanted;         /* 1: record; the agent sets it to 0 if it cannot, and at the end */
+    _Atomic uint32_t pid;    /* of the process that has the thread; a child of a fork has none */
+    _Atomic uint32_t state;  /* written by the agent */
+    _Atomic uint32_t wanted; /* 1: record; the agent sets it to 0 if it cannot, and at the end */
     _Atomic uint32_t has_lease, beat; /* written by the command */
     _Atomic uint32_t runs;            /* recordings that were begun, or refused */
     _Atomic uint32_t text_len;
-    char settings[PD_ATTACH_SETTINGS]; /* NAME=VALUE as in an environment, each with a NUL, and one more NUL */
-    char text[PD_ATTACH_TEXT];         /* lines, for the command */
+    char settings
+        [PD_ATTACH_SETTINGS]; /* NAME=VALUE as in an environment, each with a NUL, and one more NUL */
+    char text[PD_ATTACH_TEXT]; /* lines, for the command */
 } pd_attach;
 
 #endif

@@ -36,9 +36,9 @@ bool pd_object_open(pd_object *o, const struct dl_phdr_info *info)
 {
     const ElfW(Dyn) *row = NULL;
     *o = (pd_object){.base = info->dlpi_addr,
-                  .range = pd_object_range_of(info),
-                  .segments = info->dlpi_phdr,
-                  .segments_len = info->dlpi_phnum};
+                     .range = pd_object_range_of(info),
+                     .segments = info->dlpi_phdr,
+                     .segments_len = info->dlpi_phnum};
     for (size_t i = 0; i < o->segments_len; i++)
         if (o->segments[i].p_type == PT_DYNAMIC)
             row = (const void *)(o->base + o->segments[i].p_vaddr); // NOLINT(*-int-to-ptr)
@@ -62,7 +62,8 @@ static bool is_function(const pd_object *o, const ElfW(Sym) * symbol, const char
 {
     const uint16_t hidden = 0x8000;
     unsigned char type = symbol->st_info & 15;
-    return !(o->versions && o->versions[symbol - o->symbols] & hidden) && symbol->st_shndx != SHN_UNDEF && symbol->st_value && type == STT_FUNC &&
+    return !(o->versions && o->versions[symbol - o->symbols] & hidden) &&
+           symbol->st_shndx != SHN_UNDEF && symbol->st_value && type == STT_FUNC &&
            strcmp(o->names + symbol->st_name, name) == 0;
 }
 

@@ -27,7 +27,7 @@ typedef struct pd_object {
     size_t segments_len;
     ElfW(Sym) * symbols;
     const char *names;
-    const uint32_t *hash; /* in the GNU format; NULL: none */
+    const uint32_t *hash;     /* in the GNU format; NULL: none */
     const uint16_t *versions; /* of the symbols; NULL: they have none */
     pd_relocations plain, calls;
 } pd_object;

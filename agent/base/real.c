@@ -12,8 +12,9 @@
 
 void pd_find_next(void *function, const char *name)
 {
-    const void *address = pd_is_late() ? (const void *)pd_first_definition(name) // NOLINT(*-int-to-ptr)
-                                       : dlsym(RTLD_NEXT, name);
+    const void *address = pd_is_late()
+                              ? (const void *)pd_first_definition(name) // NOLINT(*-int-to-ptr)
+                              : dlsym(RTLD_NEXT, name);
     if (address)
         memcpy(function, &address, sizeof address);
 }

@@ -39,6 +39,7 @@ static const struct {
     {PD_VARIABLE_ACCOUNT, offsetof(pd_settings, account), 1, 0, 1},
     {PD_VARIABLE_LIVE, offsetof(pd_settings, live), 1, 0, 1},
     {PD_VARIABLE_PRESSURE, offsetof(pd_settings, pressure), 1, 0, 1},
+    {PD_VARIABLE_PROBES, offsetof(pd_settings, probes), 1, 0, 1},
     {PD_VARIABLE_PID, offsetof(pd_settings, command_pid), 1, 0, INT_MAX},
     {PD_VARIABLE_QUIET, offsetof(pd_settings, is_quiet), 1, 0, 1},
     {PD_VARIABLE_TIMEOUT, offsetof(pd_settings, timeout), PD_NANOS_PER_SECOND, 0,
@@ -203,6 +204,8 @@ const char *pd_settings_read(pd_settings *settings, const char *copy)
                               .live = 1,
                               .resource_text = ""};
     const char *wrong = read_numbers(settings);
+    if (settings->probes)
+        settings->account = settings->live = settings->pressure = 0;
     settings->timeout = pd_launch_timeout(settings->timeout, settings->interval_nanos);
     if (!wrong && settings->signal && !pd_launch_may_ask((int)settings->signal))
         wrong = PD_VARIABLE_SIGNAL;

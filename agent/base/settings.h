@@ -16,6 +16,8 @@
  *                                  share of the memory limit (memory_limit.h)
  *     PPROFDELTA_RECORD_ACCOUNT    0: no account of what the process is made of (1)
  *     PPROFDELTA_RECORD_LIVE       0: no file from which the last window of a killed process is made (1)
+ *     PPROFDELTA_RECORD_PROBES     1: no stacks and no profiles: samples are only probes (heap/usdt.h), and taken only
+ *                                  while somebody listens
  *     PPROFDELTA_RECORD_PRESSURE   1: a profile when threads wait for memory (memory_limit.h)
  *     PPROFDELTA_RECORD_PID        the process that prints where its profiles are
  *     PPROFDELTA_RECORD_QUIET      1: it does not
@@ -56,9 +58,9 @@ typedef struct pd_settings {
     pd_memory_limit limit;   /* valid if it is */
     uint64_t signal;         /* 0: none */
     uint64_t command_pid;    /* the process that `pprofdelta record` became; 0: not known */
-    uint64_t snapshot, account, live, is_quiet, pressure; /* 0 or 1 */
-    char pressure_file[PD_LIMIT_PATH_MAX];                /* if it is 1; empty: there is none */
-    pd_keep keep;                                         /* what keep_most limits */
+    uint64_t snapshot, account, live, is_quiet, pressure, probes; /* 0 or 1 */
+    char pressure_file[PD_LIMIT_PATH_MAX]; /* if it is 1; empty: there is none */
+    pd_keep keep;                          /* what keep_most limits */
     uint64_t keep_most;
     char run[PD_RUN_MAX]; /* which run that is, for keep */
     pprofdelta_format format;

@@ -8,15 +8,54 @@
  *
  * What a call removes is removed from the table before the call, since another thread may be given
  * the same addresses before it has returned. If munmap then fails, its range is not followed any
- * more. */
+ * more.
+ *
+ * Two probes report what mmap and munmap returned (heap/usdt.h has those of allocations):
+ *
+ *     otel_memory:mmap(address, size)
+ *     otel_memory:munmap(address, size) */
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
 #include "agent/base/real.h"
 #include "agent/stacks/stacks.h"
 
+#include "heap/usdt_note.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
+
+/* ---- probes ---------------------------------------------------------------------------------- */
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): names */
+#if PD_HAVE_USDT
+#define PROBE_RANGE(name)                                                                          \
+    extern volatile unsigned short pd_usdt_##name##_semaphore;                                     \
+    volatile unsigned short pd_usdt_##name##_semaphore PD_USDT_SEMAPHORE = 0;                      \
+    static __attribute__((noinline, cold)) void fire_##name(uintptr_t begin, size_t len)           \
+    {                                                                                              \
+        PD_USDT_IN_1(first, begin);                                                                \
+        PD_USDT_IN_2(second, len);                                                                 \
+        __asm__ volatile(                                                                          \
+            PD_USDT_PROBE(#name, PD_USDT_ARGUMENT_1 " " PD_USDT_ARGUMENT_2)::"r"(first),           \
+            "r"(second));                                                                          \
+    }                                                                                              \
+    static inline void probe_##name(uintptr_t begin, size_t len)                                   \
+    {                                                                                              \
+        if (__builtin_expect(pd_usdt_##name##_semaphore, 0))                                       \
+            fire_##name(begin, len);                                                               \
+    }
+#else
+#define PROBE_RANGE(name)                                                                          \
+    static inline void probe_##name(uintptr_t begin, size_t len)                                   \
+    {                                                                                              \
+        (void)begin, (void)len;                                                                    \
+    }
+#endif
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+PROBE_RANGE(mmap)
+PROBE_RANGE(munmap)
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
@@ -96,6 +135,8 @@ static void report(uintptr_t begin, size_t len, bool is_mapped, const pd_caller 
 /* Reports what mmap returned. A mapping of a file covers what was there. */
 static void report_map(const void *ptr, size_t len, int flags, const pd_caller *caller)
 {
+    if (ptr != MAP_FAILED)
+        probe_mmap((uintptr_t)ptr, len);
     if (ptr != MAP_FAILED && (flags & (MAP_ANONYMOUS | MAP_FIXED)))
         report((uintptr_t)ptr, whole_pages(len), (flags & MAP_ANONYMOUS) != 0, caller);
 }
@@ -134,7 +175,10 @@ PD_PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
 {
     const pd_caller caller = PD_HERE();
     report((uintptr_t)addr, whole_pages(len), false, &caller);
-    return pd_next()->munmap(addr, len);
+    int result = pd_next()->munmap(addr, len);
+    if (!result)
+        probe_munmap((uintptr_t)addr, len);
+    return result;
 }
 
 /* The memory stays that of the call that mapped it; what was added is that of the new call, as with

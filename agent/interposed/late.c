@@ -37,7 +37,8 @@ static pprofdelta_heap *tracker; /* NULL: not made yet */
 static bool is_as_before(const pd_settings *before)
 {
     return before->rate == pd_given.rate && before->format == pd_given.format &&
-           before->account == pd_given.account && before->live == pd_given.live;
+           before->account == pd_given.account && before->live == pd_given.live &&
+           before->probes == pd_given.probes;
 }
 
 static bool begin_again(const pd_settings *before)
@@ -45,8 +46,8 @@ static bool begin_again(const pd_settings *before)
     if (is_as_before(before))
         return pd_agent_again(tracker);
     pd_given = *before;
-    refuse("it was recorded before, with another --rate, --format, --no-account or --no-live-file; "
-           "give the same",
+    refuse("it was recorded before, with another --rate, --format, --no-account, --no-live-file or "
+           "--probes-only; give the same",
            "");
     return false;
 }
@@ -62,7 +63,7 @@ static bool begin_recording(void)
         refuse("the value of this variable is invalid: ", wrong);
     else if (pd_program_has_malloc())
         refuse("the program has its own malloc, which the agent cannot replace", "");
-    else if (*pd_given.dir && access(pd_given.dir, W_OK | X_OK))
+    else if (!pd_given.probes && *pd_given.dir && access(pd_given.dir, W_OK | X_OK))
         refuse("it cannot write to the directory: ", pd_words_of_error(errno));
     else {
         pd_real_find();
@@ -109,7 +110,8 @@ static void follow_objects(void)
 static void record_until_end(void)
 {
     atomic_store(&control.state, PD_ATTACH_RECORDING);
-    pd_worker_start();
+    if (!pd_given.probes)
+        pd_worker_start();
     while (atomic_load(&control.wanted) && has_command()) {
         rest_for(RECORDING_MILLIS);
         follow_objects();
@@ -181,8 +183,8 @@ int pd_agent_start_late(const char *settings)
     const uint32_t pid = (uint32_t)getpid(), former = atomic_exchange(&control.pid, pid);
     if (!pd_the_agent.is_late)
         return ENOTSUP; /* it was preloaded, and records already */
-    if (former == pid && (atomic_load(&control.wanted) ||
-                          atomic_load(&control.state) == PD_ATTACH_RECORDING))
+    if (former == pid &&
+        (atomic_load(&control.wanted) || atomic_load(&control.state) == PD_ATTACH_RECORDING))
         return EBUSY;
     const size_t size = settings ? settings_size(settings) : 0;
     if (size > sizeof control.settings)

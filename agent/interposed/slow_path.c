@@ -3,6 +3,7 @@
 
 #include "agent/delivery/delivery.h"
 #include "agent/life/life.h"
+#include "heap/usdt.h"
 
 /* Starts the sampler at the thread's first allocation. Without a tracker the sampler is off for
  * good. Before the agent's constructor it is not started, so the next allocation comes here
@@ -27,6 +28,8 @@ bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
     if (!pprofdelta_sampler_has_begun(&self->sampler))
         is_sample = begin_thread(self, size);
     is_sample = is_sample && pprofdelta_sampler_take(&self->sampler, size, weight);
+    if (pd_given.probes && !pd_usdt_is_on())
+        is_sample = false;
     if (self->sampler.interval != pd_given.rate && pd_the_agent.is_late)
         pprofdelta_sampler_init(&self->sampler, pd_given.rate, 0);
     pd_self_leave();
@@ -43,7 +46,7 @@ static void track_sample(void *cookie)
     sample *s = cookie;
     uint64_t stack[PD_STACK_MAX];
     s->event.stack = stack;
-    s->event.depth = pd_unwind(s->caller, stack);
+    s->event.depth = pd_given.probes ? 0 : pd_unwind(s->caller, stack);
     s->event.code = pd_unloaded_number(stack, s->event.depth);
     pprofdelta_heap *heap =
         pd_agent_heap(); /* not in the child that a signal handler has made meanwhile */
@@ -60,7 +63,8 @@ void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
     sample s = {caller, {.ptr = ptr, .weight = *weight, .size = size, .is_piece = is_piece}};
     pd_own_stack_call_briefly(track_sample, &s);
     uint64_t samples = atomic_fetch_add_explicit(&pd_the_agent.samples, 1, memory_order_relaxed);
-    pd_worker_sampled(samples);
+    if (!pd_given.probes)
+        pd_worker_sampled(samples);
     pd_self_leave();
 }
 

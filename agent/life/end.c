@@ -35,6 +35,8 @@ static void notify_lost(void)
 static void deliver_last(void *unused)
 {
     (void)unused;
+    if (pd_given.probes)
+        return;
     pd_worker_report();
     if (!pd_delivery_send(PD_DELIVER_LAST)) {
         notify_lost();
@@ -59,7 +61,8 @@ static void end_once(void *unused)
         deliver_last(NULL);
     else
         notify_lost();
-    pd_summary_end();
+    if (!pd_given.probes)
+        pd_summary_end();
     pd_keep_end();
     pd_await_set(&stage, ENDED);
 }

@@ -69,7 +69,8 @@ bool cli_attach_is_apart(pid_t pid, char through[64])
 static uint32_t inner_number(const cli_target *t)
 {
     char status[4096];
-    const char *at = cli_target_text(t, "status", status, sizeof status) ? strstr(status, "\nNSpid:") : NULL;
+    const char *at =
+        cli_target_text(t, "status", status, sizeof status) ? strstr(status, "\nNSpid:") : NULL;
     uint32_t number = (uint32_t)t->pid;
     for (char *end; at && *(at += strspn(at, "\nNSpid:\t")) >= '0' && *at <= '9'; at = end)
         number = (uint32_t)strtoul(at, &end, 10);
@@ -105,10 +106,12 @@ static int find_control(const cli_target *t, uint64_t *at)
     const cli_object *first = cli_target_definer(t, 1, "_thread_db_sizeof_pthread", &libc);
     READ_MEMBER(t, *at, layout, &layout);
     if (agent < first)
-        return cli_error("process %d was started with the heap agent, and is recorded already", (int)t->pid);
-    if (layout != PD_ATTACH_LAYOUT)
-        return cli_error("process %d has the heap agent of another version: use that version's pprofdelta",
+        return cli_error("process %d was started with the heap agent, and is recorded already",
                          (int)t->pid);
+    if (layout != PD_ATTACH_LAYOUT)
+        return cli_error(
+            "process %d has the heap agent of another version: use that version's pprofdelta",
+            (int)t->pid);
     return CLI_DONE;
 }
 
@@ -156,10 +159,12 @@ static uint64_t end_of_segment(const cli_target *t, uint64_t first, uint64_t beg
     Elf64_Ehdr header;
     Elf64_Phdr segment;
     uint64_t bias = 0;
-    if (!cli_target_read(t, first, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    if (!cli_target_read(t, first, &header, sizeof header) ||
+        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
         return 0;
     for (unsigned i = 0; i < header.e_phnum; i++) {
-        if (!cli_target_read(t, first + header.e_phoff + i * sizeof segment, &segment, sizeof segment))
+        if (!cli_target_read(t, first + header.e_phoff + i * sizeof segment, &segment,
+                             sizeof segment))
             return 0;
         if (segment.p_type != PT_LOAD)
             continue;
@@ -230,8 +235,11 @@ static bool write_functions(const loading *l)
     static const struct {
         const char *name;
         unsigned off;
-    } functions[] = {{"pthread_create", STORE_CREATE}, {"pthread_detach", STORE_DETACH}, {"dlopen", STORE_DLOPEN},
-                     {"dlsym", STORE_DLSYM},           {"dlerror", STORE_DLERROR}};
+    } functions[] = {{"pthread_create", STORE_CREATE},
+                     {"pthread_detach", STORE_DETACH},
+                     {"dlopen", STORE_DLOPEN},
+                     {"dlsym", STORE_DLSYM},
+                     {"dlerror", STORE_DLERROR}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         uint64_t at;
         if (!cli_target_definer(l->t, 1, functions[i].name, &at))
@@ -257,7 +265,8 @@ static bool fill_file(const loading *l)
     snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)l->t->pid, fd);
     int from = open(l->how->agent, O_RDONLY | O_CLOEXEC), to = open(path, O_WRONLY | O_CLOEXEC);
     ssize_t got = 1;
-    while (from >= 0 && to >= 0 && (got = read(from, bytes, sizeof bytes)) > 0 && write(to, bytes, (size_t)got) == got)
+    while (from >= 0 && to >= 0 && (got = read(from, bytes, sizeof bytes)) > 0 &&
+           write(to, bytes, (size_t)got) == got)
         continue;
     bool is_done = from >= 0 && to >= 0 && !got;
     if (from >= 0)
@@ -275,8 +284,10 @@ static bool complete_raw_thread(const loading *l, int tid, bool has_file)
 {
     const uint32_t yes = 1, is_wanted = has_file;
     return write_functions(l) && write_text(l, STORE_SYMBOL, "pd_agent_start_late") &&
-           write_text(l, STORE_NAME, "pprofdelta-agent") && write_text(l, STORE_PATH, l->how->agent) &&
-           cli_target_write(l->t, l->stop.storage + STORE_WANTS_FILE, &is_wanted, sizeof is_wanted) &&
+           write_text(l, STORE_NAME, "pprofdelta-agent") &&
+           write_text(l, STORE_PATH, l->how->agent) &&
+           cli_target_write(l->t, l->stop.storage + STORE_WANTS_FILE, &is_wanted,
+                            sizeof is_wanted) &&
            cli_tls_write(l->t, &l->tls, l->stop.other, tid) &&
            cli_target_write(l->t, l->stop.storage + STORE_GO, &yes, sizeof yes);
 }
@@ -295,12 +306,15 @@ static int explain_failure(const loading *l)
     char text[256] = "";
     read_store(l, STORE_DONE, &done);
     cli_target_read(l->t, l->stop.storage + STORE_RESULT, &result, sizeof result);
-    for (size_t i = 0; done == 2 && i + 1 < sizeof text && cli_target_read(l->t, result + i, text + i, 1) && text[i]; i++)
+    for (size_t i = 0; done == 2 && i + 1 < sizeof text &&
+                       cli_target_read(l->t, result + i, text + i, 1) && text[i];
+         i++)
         text[i + 1] = '\0';
-    return not_loaded(l, done == 2   ? text
-                         : done == 3 ? "the limit of threads or of memory is reached"
-                         : done == 1 ? strerror((int)result)
-                                     : "its new thread has not answered; the loader may be busy: try again");
+    return not_loaded(
+        l, done == 2   ? text
+           : done == 3 ? "the limit of threads or of memory is reached"
+           : done == 1 ? strerror((int)result)
+                       : "its new thread has not answered; the loader may be busy: try again");
 }
 
 static int load_agent(loading *l)
@@ -311,7 +325,8 @@ static int load_agent(loading *l)
     for (int i = 0; i < 200 && !cloned; i++, rest_for(1))
         cli_target_read(l->t, l->stop.storage + STORE_CLONED, &cloned, sizeof cloned);
     if ((int64_t)cloned <= 0)
-        return not_loaded(l, cloned ? strerror(-(int)cloned) : "its thread has not come to it: try again");
+        return not_loaded(l, cloned ? strerror(-(int)cloned)
+                                    : "its thread has not come to it: try again");
     uint32_t result = 0;
     if (!complete_raw_thread(l, (int)cloned, is_apart) || (is_apart && !fill_file(l)))
         return explain_failure(l);
@@ -330,8 +345,7 @@ static int start_raw_thread(loading *l)
         return not_loaded(l, "there is no room behind the code of any of its objects");
     l->stop.code = p.code;
     l->stop.storage = (p.gap + p.gap_len / 2) & ~(PAGE - 1);
-    l->stop.pointer = l->tls.pointer =
-        l->stop.storage + aligned(STORE_STACK_END + l->tls.below);
+    l->stop.pointer = l->tls.pointer = l->stop.storage + aligned(STORE_STACK_END + l->tls.below);
     l->stop.storage_len = l->stop.pointer - l->stop.storage + aligned(l->tls.above);
     if (p.found == LEFT_BEHIND) /* in all of them: no thread is in one for so long */
         sleep(2);
@@ -343,16 +357,19 @@ static int start_raw_thread(loading *l)
     if (stopped == CLI_STOP_REFUSED)
         return not_loaded(l, strerror(l->stop.error));
     if (stopped == CLI_STOP_FILTERED) {
-        cli_error("process %d has a seccomp filter that may end it for a call of the heap agent: %s", (int)l->t->pid,
-                  l->stop.forbidden);
+        cli_error(
+            "process %d has a seccomp filter that may end it for a call of the heap agent: %s",
+            (int)l->t->pid, l->stop.forbidden);
         cli_hint("start it under pprofdelta record, which does what the filter allows");
         return CLI_NOT_RUN;
     }
-    return stopped == CLI_STOP_DONE ? load_agent(l)
-                                    : not_loaded(l, "none of its threads could be stopped at a good place: try again");
+    return stopped == CLI_STOP_DONE
+               ? load_agent(l)
+               : not_loaded(l, "none of its threads could be stopped at a good place: try again");
 }
 
-static int bring_agent(const cli_target *t, const cli_attach *how, const cli_tls *tls, uint64_t *control)
+static int bring_agent(const cli_target *t, const cli_attach *how, const cli_tls *tls,
+                       uint64_t *control)
 {
     loading l = {.t = t, .how = how, .tls = *tls};
     int code = start_raw_thread(&l);
@@ -381,7 +398,8 @@ static size_t gather_settings(char settings[PD_ATTACH_SETTINGS])
     for (char **at = environ; *at; at++) {
         size_t size = strlen(*at) + 1;
         if (strncmp(*at, PD_VARIABLE_PREFIX, sizeof PD_VARIABLE_PREFIX - 1) != 0 ||
-            !strncmp(*at, PD_VARIABLE_PID "=", sizeof PD_VARIABLE_PID) || len + size >= PD_ATTACH_SETTINGS)
+            !strncmp(*at, PD_VARIABLE_PID "=", sizeof PD_VARIABLE_PID) ||
+            len + size >= PD_ATTACH_SETTINGS)
             continue;
         memcpy(settings + len, *at, size);
         len += size;
@@ -436,23 +454,27 @@ static int begin_recording(recording *r)
     uint32_t before = 0, runs = 0;
     const uint64_t at = r->control;
     if (state_of(&r->t, at) == PD_ATTACH_RECORDING)
-        return cli_error("process %d is recorded already: end that with pprofdelta record --pid %d --stop",
-                         (int)r->t.pid, (int)r->t.pid);
+        return cli_error(
+            "process %d is recorded already: end that with pprofdelta record --pid %d --stop",
+            (int)r->t.pid, (int)r->t.pid);
     bool is_done = READ_MEMBER(&r->t, at, runs, &before) &&
-                   cli_target_write(&r->t, at + offsetof(pd_attach, settings), settings, gather_settings(settings)) &&
-                   SET_MEMBER(&r->t, at, has_lease, 1) && keep_alive(r) && SET_MEMBER(&r->t, at, text_len, 0) &&
-                   SET_MEMBER(&r->t, at, wanted, 1);
+                   cli_target_write(&r->t, at + offsetof(pd_attach, settings), settings,
+                                    gather_settings(settings)) &&
+                   SET_MEMBER(&r->t, at, has_lease, 1) && keep_alive(r) &&
+                   SET_MEMBER(&r->t, at, text_len, 0) && SET_MEMBER(&r->t, at, wanted, 1);
     r->printed = 0;
     for (int i = 0; is_done && i < TRIES && runs <= before; i++, rest_for(STEP))
         is_done = READ_MEMBER(&r->t, at, runs, &runs) && keep_alive(r);
     keep_alive(r);
     if (!is_done || runs == before) {
         SET_MEMBER(&r->t, at, wanted, 0);
-        return cli_error("process %d: %s", (int)r->t.pid, is_done ? "the agent there does not answer" : "has ended");
+        return cli_error("process %d: %s", (int)r->t.pid,
+                         is_done ? "the agent there does not answer" : "has ended");
     }
     for (int i = 0; i < 5 && state_of(&r->t, at) != PD_ATTACH_RECORDING; i++)
         rest_for(STEP);
-    return state_of(&r->t, at) == PD_ATTACH_RECORDING ? CLI_DONE : CLI_NOT_RUN; /* it has said why */
+    return state_of(&r->t, at) == PD_ATTACH_RECORDING ? CLI_DONE
+                                                      : CLI_NOT_RUN; /* it has said why */
 }
 
 /* Until the time is over, a signal, the end of the process, or --stop of another run. */
@@ -484,8 +506,8 @@ static int tell_end(const recording *r, const cli_attach *how, bool is_there)
         return CLI_DONE;
     }
     READ_MEMBER(&r->t, r->control, files, &files);
-    cli_note("process %d goes on without being recorded; profiles: %" PRIu64 "%s%s", pid, files, *how->dir ? ", in " : "",
-             how->dir);
+    cli_note("process %d goes on without being recorded; profiles: %" PRIu64 "%s%s", pid, files,
+             *how->dir ? ", in " : "", how->dir);
     if (files && *how->dir)
         cli_note("what was allocated before is not in them; next: pprofdelta leaks %s", how->dir);
     return CLI_DONE;
@@ -495,8 +517,9 @@ static int take_lock(const cli_target *t)
 {
     if (t->folder < 0 || !flock(t->folder, LOCK_EX | LOCK_NB))
         return CLI_DONE;
-    return cli_error("process %d is recorded already: end that with pprofdelta record --pid %d --stop", (int)t->pid,
-                     (int)t->pid);
+    return cli_error(
+        "process %d is recorded already: end that with pprofdelta record --pid %d --stop",
+        (int)t->pid, (int)t->pid);
 }
 
 static recording r;

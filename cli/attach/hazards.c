@@ -24,7 +24,8 @@ static int refuse(const cli_target *t, const char *why, const char *advice)
 static int check_state(const cli_target *t, const char *status)
 {
     char why[96];
-    const long group = cli_number_behind(status, "Tgid:"), tracer = cli_number_behind(status, "TracerPid:");
+    const long group = cli_number_behind(status, "Tgid:"),
+               tracer = cli_number_behind(status, "TracerPid:");
     const char *state = strstr(status, "\nState:\t");
     const char letter = state ? state[sizeof "\nState:\t" - 1] : '?';
     if (group > 0 && group != t->pid) {
@@ -64,18 +65,24 @@ static int refuse_access(const cli_target *t, const char *status, int error)
     if (error != EACCES && error != EPERM)
         return cli_system_error("/proc/PID/mem", "open", error);
     if (scope == 3)
-        return refuse(t, "cannot be attached to: kernel.yama.ptrace_scope is 3, for all processes until the next boot",
+        return refuse(t,
+                      "cannot be attached to: kernel.yama.ptrace_scope is 3, for all processes "
+                      "until the next boot",
                       "start it under pprofdelta record");
     if (!geteuid())
-        return refuse(t, "does not let this process look into it", "this root has not the capability CAP_SYS_PTRACE in its "
-                                                            "user namespace: run it on the host, or give it that");
+        return refuse(t, "does not let this process look into it",
+                      "this root has not the capability CAP_SYS_PTRACE in its "
+                      "user namespace: run it on the host, or give it that");
     if (user != (long)geteuid())
         return refuse(t, "is another user's", "run this command as root");
     if (scope > 0)
-        return refuse(t, "cannot be attached to: kernel.yama.ptrace_scope forbids it to all but root",
-                      "run this command as root, or set it for now: sysctl kernel.yama.ptrace_scope=0");
+        return refuse(
+            t, "cannot be attached to: kernel.yama.ptrace_scope forbids it to all but root",
+            "run this command as root, or set it for now: sysctl kernel.yama.ptrace_scope=0");
     if (!fstatat(t->folder, "mem", &file, 0) && file.st_uid != geteuid())
-        return refuse(t, "lets no other process look into it (PR_SET_DUMPABLE, capabilities, or a file that cannot be read)",
+        return refuse(t,
+                      "lets no other process look into it (PR_SET_DUMPABLE, capabilities, or a "
+                      "file that cannot be read)",
                       "run this command as root");
     return refuse(t, "does not let this process look into it", "run this command as root");
 }
@@ -88,8 +95,9 @@ static int check_file(const cli_target *t)
     pd_launch_result found;
     snprintf(exe, sizeof exe, "/proc/%d/exe", (int)t->pid);
     pd_launch_check(exe, &found);
-    const bool is_of_rights = found.obstacle && (strstr(found.obstacle, "setuid") || strstr(found.obstacle, "setgid") ||
-                                                 strstr(found.obstacle, "capabilities"));
+    const bool is_of_rights =
+        found.obstacle && (strstr(found.obstacle, "setuid") || strstr(found.obstacle, "setgid") ||
+                           strstr(found.obstacle, "capabilities"));
     if (found.error)
         return cli_system_error(exe, "read", found.error);
     if (!found.obstacle || is_of_rights) /* whose process it is has decided about rights */
@@ -98,7 +106,9 @@ static int check_file(const cli_target *t)
         program[0] = '\0';
     snprintf(why, sizeof why, "cannot be recorded: %s %s", program, found.obstacle);
     const char *advice = pd_launch_advice(exe);
-    return refuse(t, why, *advice ? advice : "its allocations do not go through a library that could be replaced");
+    return refuse(t, why,
+                  *advice ? advice
+                          : "its allocations do not go through a library that could be replaced");
 }
 
 int cli_attach_check(cli_target *t, cli_tls *tls)
@@ -119,7 +129,8 @@ int cli_attach_check(cli_target *t, cli_tls *tls)
         return refuse(t, "cannot be attached to: its C library is not glibc (musl, for example)",
                       "start it under pprofdelta record, which preloads the agent there");
     if (cli_object_symbol(t, &t->objects[0], "malloc"))
-        return refuse(t, "has its own malloc in the program, which cannot be replaced",
-                      "if it is jemalloc or tcmalloc, use that one's heap profiles: pprofdelta PREV CUR");
+        return refuse(
+            t, "has its own malloc in the program, which cannot be replaced",
+            "if it is jemalloc or tcmalloc, use that one's heap profiles: pprofdelta PREV CUR");
     return CLI_DONE;
 }

@@ -29,9 +29,9 @@
 #define GET_RSEQ   ((enum __ptrace_request)0x420f) /* PTRACE_GET_RSEQ_CONFIGURATION */
 
 enum {
-    EVENT_STOP = 128,          /* PTRACE_EVENT_STOP */
-    PATIENCE_MILLIS = 250,     /* for one thread */
-    RESTART_FIRST = 512,       /* ERESTARTSYS, NOINTR and NOHAND */
+    EVENT_STOP = 128,      /* PTRACE_EVENT_STOP */
+    PATIENCE_MILLIS = 250, /* for one thread */
+    RESTART_FIRST = 512,   /* ERESTARTSYS, NOINTR and NOHAND */
     RESTART_LAST = 514,
     RESTART_BLOCK = 516,
 };
@@ -50,8 +50,12 @@ static bool begins_again(uint64_t call)
 #ifdef SYS_epoll_wait
         SYS_epoll_wait,
 #endif
-        SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_semop,   SYS_semtimedop, SYS_io_getevents, SYS_rt_sigtimedwait,
-        SYS_read,        SYS_recvfrom,           SYS_recvmsg, SYS_accept,     SYS_accept4,      426 /* io_uring_enter */};
+        SYS_epoll_pwait,  441 /* epoll_pwait2 */,
+        SYS_semop,        SYS_semtimedop,
+        SYS_io_getevents, SYS_rt_sigtimedwait,
+        SYS_read,         SYS_recvfrom,
+        SYS_recvmsg,      SYS_accept,
+        SYS_accept4,      426 /* io_uring_enter */};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         if (calls[i] == call)
             return true;
@@ -151,7 +155,8 @@ static bool is_filtered(const cli_target *t, pid_t tid, cli_stop *s)
 {
     static struct sock_filter rules[BPF_MAXINSNS];
     char status[4096];
-    if (!cli_target_text(t, "status", status, sizeof status) || cli_number_behind(status, "Seccomp:") <= 0)
+    if (!cli_target_text(t, "status", status, sizeof status) ||
+        cli_number_behind(status, "Seccomp:") <= 0)
         return false;
     long len = 0;
     for (long i = 0; (len = ptrace(GET_FILTER, tid, i, NULL)) > 0 && len <= BPF_MAXINSNS; i++) {
@@ -175,7 +180,8 @@ static bool has_signal(const cli_target *t, pid_t tid)
     snprintf(name, sizeof name, "task/%d/status", (int)tid);
     if (!cli_target_text(t, name, status, sizeof status))
         return true;
-    const char *at[] = {strstr(status, "SigPnd:"), strstr(status, "ShdPnd:"), strstr(status, "SigBlk:")};
+    const char *at[] = {strstr(status, "SigPnd:"), strstr(status, "ShdPnd:"),
+                        strstr(status, "SigBlk:")};
     uint64_t sets[3];
     for (int i = 0; i < 3; i++)
         sets[i] = at[i] ? strtoull(at[i] + 7, NULL, 16) : 0;
@@ -288,7 +294,8 @@ static pid_t pick_thread(const cli_target *t, unsigned number)
 cli_stopped cli_stop_once(const cli_target *t, cli_stop *stop)
 {
     enum { TRIES = 8 };
-    cli_stop *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cli_stop *shared =
+        mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     cli_stopped result = CLI_STOP_LATER;
     if (shared == MAP_FAILED)
         return result;

@@ -18,8 +18,8 @@ typedef struct cli_stop {
     /* After. */
     int error;
     char forbidden[64];
-    uint64_t other;     /* the thread pointer of the thread that was stopped */
-    double millis;      /* how long it was */
+    uint64_t other; /* the thread pointer of the thread that was stopped */
+    double millis;  /* how long it was */
     int tid;
 } cli_stop;
 

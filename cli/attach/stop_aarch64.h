@@ -30,7 +30,8 @@ static void go_back(registers *r, const waiting *in, bool has_signal)
         r->regs[FIRST] = in->first;
         r->pc -= INSTRUCTION;
     } else if (r->regs[FIRST] == in->first &&
-               (call == SYS_nanosleep || (call == SYS_clock_nanosleep && !(r->regs[FLAGS] & ABSOLUTE)))) {
+               (call == SYS_nanosleep ||
+                (call == SYS_clock_nanosleep && !(r->regs[FLAGS] & ABSOLUTE)))) {
         r->regs[NUMBER] = SYS_restart_syscall;
     }
 }
@@ -55,8 +56,12 @@ static bool enter_stub(pid_t tid, const registers *before, const cli_stop *s)
 {
     registers r = *before;
     struct iovec all = {&r, sizeof r};
-    const uint64_t arguments[] = {s->storage, s->storage_len, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | 0x100000 /* MAP_FIXED_NOREPLACE */, UINT64_MAX, 0};
+    const uint64_t arguments[] = {s->storage,
+                                  s->storage_len,
+                                  PROT_READ | PROT_WRITE,
+                                  MAP_PRIVATE | MAP_ANONYMOUS | 0x100000 /* MAP_FIXED_NOREPLACE */,
+                                  UINT64_MAX,
+                                  0};
     memcpy(r.regs, arguments, sizeof arguments);
     r.regs[8] = SYS_mmap;
     r.pc = s->code + (uint64_t)(cli_stub_entry - cli_stub_begin);

@@ -12,21 +12,21 @@
 #define CLI_ATTACH_STUB_H
 
 /* The slots at the beginning of the code, words of 8 bytes. */
-#define STUB_STORAGE  0 /* the address of the storage */
-#define STUB_NEGATED  1 /* ... and 0 minus it */
-#define STUB_POINTER  2 /* the thread pointer of the raw thread */
-#define STUB_RESUME   3 /* where the stopped thread goes on */
-#define STUB_SAVED    4 /* its registers */
-#define STUB_SLOTS    14
+#define STUB_STORAGE 0 /* the address of the storage */
+#define STUB_NEGATED 1 /* ... and 0 minus it */
+#define STUB_POINTER 2 /* the thread pointer of the raw thread */
+#define STUB_RESUME  3 /* where the stopped thread goes on */
+#define STUB_SAVED   4 /* its registers */
+#define STUB_SLOTS   14
 
 /* The storage: offsets. */
-#define STORE_ALL        0   /* the signals that are blocked */
-#define STORE_BEFORE     8   /* ... and those that were */
-#define STORE_TID        16  /* of the raw thread; 0 when it has ended */
-#define STORE_GO         20  /* its thread-local storage is complete */
-#define STORE_PAUSE      24  /* a timespec: a millisecond */
-#define STORE_CREATE     40  /* pthread_create */
-#define STORE_DETACH     48  /* pthread_detach */
+#define STORE_ALL        0  /* the signals that are blocked */
+#define STORE_BEFORE     8  /* ... and those that were */
+#define STORE_TID        16 /* of the raw thread; 0 when it has ended */
+#define STORE_GO         20 /* its thread-local storage is complete */
+#define STORE_PAUSE      24 /* a timespec: a millisecond */
+#define STORE_CREATE     40 /* pthread_create */
+#define STORE_DETACH     48 /* pthread_detach */
 #define STORE_DLOPEN     56
 #define STORE_DLSYM      64
 #define STORE_DLERROR    72

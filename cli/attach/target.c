@@ -30,7 +30,8 @@ static bool read_word(const cli_target *t, uint64_t at, uint64_t *out)
 static void read_string(const cli_target *t, uint64_t at, char *out, size_t room)
 {
     char text[PATH_MAX] = "";
-    for (size_t len = 0; len + 1 < sizeof text && cli_target_read(t, at + len, text + len, 1) && text[len];)
+    for (size_t len = 0;
+         len + 1 < sizeof text && cli_target_read(t, at + len, text + len, 1) && text[len];)
         text[++len] = '\0';
     const size_t len = strlen(text), cut = len >= room ? len - room + 1 : 0;
     memcpy(out, text + cut, len - cut + 1);
@@ -40,7 +41,7 @@ bool cli_target_text(const cli_target *t, const char *name, char *text, size_t r
 {
     size_t len = 0;
     int fd = openat(t->folder, name, O_RDONLY | O_CLOEXEC);
-    for (ssize_t got = 1; fd >= 0 && got > 0 && len < room - 1; len += got > 0 ? (size_t)got : 0)
+    for (ssize_t got = 1; fd >= 0 && got > 0 && len<room - 1; len += got> 0 ? (size_t)got : 0)
         got = read(fd, text + len, room - 1 - len);
     if (fd >= 0)
         close(fd);
@@ -98,7 +99,8 @@ static uint64_t auxiliary(const cli_target *t, uint64_t type)
 static void note_segments(const cli_target *t, cli_object *o, uint64_t at, unsigned count)
 {
     Elf64_Phdr segment;
-    for (unsigned i = 0; i < count && cli_target_read(t, at + i * sizeof segment, &segment, sizeof segment); i++)
+    for (unsigned i = 0;
+         i < count && cli_target_read(t, at + i * sizeof segment, &segment, sizeof segment); i++)
         if (segment.p_type == PT_TLS) {
             o->tls = o->base + segment.p_vaddr;
             o->tls_file_len = segment.p_filesz;
@@ -110,7 +112,8 @@ static void note_segments(const cli_target *t, cli_object *o, uint64_t at, unsig
 static void note_tables(const cli_target *t, cli_object *o, uint64_t dynamic)
 {
     Elf64_Dyn row;
-    for (; cli_target_read(t, dynamic, &row, sizeof row) && row.d_tag != DT_NULL; dynamic += sizeof row) {
+    for (; cli_target_read(t, dynamic, &row, sizeof row) && row.d_tag != DT_NULL;
+         dynamic += sizeof row) {
         uint64_t *to = row.d_tag == DT_SYMTAB     ? &o->symbols
                        : row.d_tag == DT_STRTAB   ? &o->names
                        : row.d_tag == DT_GNU_HASH ? &o->hash
@@ -125,7 +128,8 @@ static void note_tables(const cli_target *t, cli_object *o, uint64_t dynamic)
 static void note_header(const cli_target *t, cli_object *o)
 {
     Elf64_Ehdr header;
-    if (cli_target_read(t, o->base, &header, sizeof header) && !memcmp(header.e_ident, ELFMAG, SELFMAG))
+    if (cli_target_read(t, o->base, &header, sizeof header) &&
+        !memcmp(header.e_ident, ELFMAG, SELFMAG))
         note_segments(t, o, o->base + header.e_phoff, header.e_phnum);
 }
 
@@ -138,7 +142,8 @@ static bool open_loader(const cli_target *t, cli_object *o)
         memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
         return false;
     for (unsigned i = 0; i < header.e_phnum; i++)
-        if (cli_target_read(t, o->base + header.e_phoff + i * sizeof segment, &segment, sizeof segment) &&
+        if (cli_target_read(t, o->base + header.e_phoff + i * sizeof segment, &segment,
+                            sizeof segment) &&
             segment.p_type == PT_DYNAMIC)
             note_tables(t, o, o->base + segment.p_vaddr);
     return o->symbols;
@@ -158,7 +163,8 @@ bool cli_target_objects(cli_target *t)
     uint64_t debug = cli_object_symbol(t, &loader, "_r_debug");
     if (!debug || !read_word(t, debug + FIRST_LINK, &at))
         return false;
-    for (; at && t->objects_len < CLI_OBJECTS_MAX && cli_target_read(t, at, link, sizeof link); at = link[3]) {
+    for (; at && t->objects_len < CLI_OBJECTS_MAX && cli_target_read(t, at, link, sizeof link);
+         at = link[3]) {
         cli_object *o = &t->objects[t->objects_len++];
         *o = (cli_object){.base = link[0], .link = at};
         read_string(t, link[1], o->name, sizeof o->name);
@@ -288,7 +294,8 @@ const char *cli_tls_measure(const cli_target *t, cli_tls *tls)
 
 /* Writes the table of modules, and the image of each that is in every thread. The first word of the table is its size,
  * and the second the generation that the other thread has seen. */
-static bool write_modules(const cli_target *t, const cli_tls *tls, uint64_t table, uint64_t other_table)
+static bool write_modules(const cli_target *t, const cli_tls *tls, uint64_t table,
+                          uint64_t other_table)
 {
     static uint64_t rows[MODULES_MAX + 1][2];
     uint8_t *image;
@@ -328,10 +335,17 @@ bool cli_tls_write(const cli_target *t, const cli_tls *tls, uint64_t other, int 
         return false;
     head[0] = first;
 #else
-    enum { SELF, MODULES, AGAIN, IS_MANY, WORDS = 10 }; /* then: calls, guards of the stack and of pointers, features */
+    enum {
+        SELF,
+        MODULES,
+        AGAIN,
+        IS_MANY,
+        WORDS = 10
+    }; /* then: calls, guards of the stack and of pointers, features */
     const uint64_t record = tls->pointer;
     uint64_t head[WORDS];
-    if (!cli_target_read(t, other, head, sizeof head) || !write_modules(t, tls, table, head[MODULES]))
+    if (!cli_target_read(t, other, head, sizeof head) ||
+        !write_modules(t, tls, table, head[MODULES]))
         return false;
     head[SELF] = head[AGAIN] = record;
     head[MODULES] = first;

@@ -19,8 +19,9 @@ typedef struct cli_area {
 typedef struct cli_object {
     uint64_t base, link; /* link: the loader's record of it */
     uint64_t symbols, names, hash, versions;
-    uint64_t tls, tls_file_len, tls_len; /* the image of its thread-local storage; tls 0: it has none */
-    char name[256];                      /* its path, cut at the front; that of the program is empty */
+    uint64_t tls, tls_file_len,
+        tls_len;    /* the image of its thread-local storage; tls 0: it has none */
+    char name[256]; /* its path, cut at the front; that of the program is empty */
 } cli_object;
 
 enum { CLI_OBJECTS_MAX = 1024 };
@@ -61,8 +62,8 @@ const cli_object *cli_target_definer(const cli_target *t, size_t from, const cha
 /* ---- thread-local storage -------------------------------------------------------------------- */
 
 typedef struct cli_tls {
-    uint64_t pointer;        /* where the thread pointer will be */
-    uint64_t below, above;   /* bytes that it needs before and behind that */
+    uint64_t pointer;             /* where the thread pointer will be */
+    uint64_t below, above;        /* bytes that it needs before and behind that */
     uint64_t record_len, tid_off; /* the C library's record of a thread, and its number in there */
     uint64_t module_off, place_off; /* in the loader's record of an object */
 } cli_tls;

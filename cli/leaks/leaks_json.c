@@ -119,9 +119,9 @@ static void begin_section(const cli_leaks_report *r, const cli_leaks_section *s)
         J(run->binary), J(run->type), J(run->unit), J(cli_instant_format(run->from_nanos, from)),
         J(cli_instant_format(run->to_nanos, to)), J(run->from_nanos), J(run->to_nanos));
     PUT("\"left_out\": $, \"doubt\": $,\n\"windows\": $, \"is_enough\": $, "
-        "\"after_restart\": $, \"attached\": $, \"stacks\": $,\n",
+        "\"after_restart\": $, \"stacks\": $, \"attached\": $,\n",
         J(run->left_out), J(run->doubt), J(run->windows), J(cli_leaks_is_enough(run)),
-        J(run->has_restarted), J(run->is_attached), J(run->rows.len));
+        J(run->has_restarted), J(run->rows.len), J(run->is_attached));
     PUT("\"span_seconds\": $, \"now\": $, \"per_hour\": $, \"smallest_leak\": $, "
         "\"suspects\": $, \"unknown\": $,\n\"findings\": [",
         J(run->span), J(findings->now), J(findings->slope * 3600), J(findings->smallest),

@@ -167,7 +167,8 @@ static double period_of(const cli_profile *profile)
 static bool is_attached(const cli_profile *profile)
 {
     for (size_t i = 0; i < profile->view->n_comment; i++)
-        if (cli_string_begins(cli_profile_string(profile, profile->view->comment[i]), "pprofdelta: attached at="))
+        if (cli_string_begins(cli_profile_string(profile, profile->view->comment[i]),
+                              "pprofdelta: attached at="))
             return true;
     return false;
 }

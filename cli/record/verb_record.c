@@ -44,7 +44,7 @@ typedef struct record_options {
     const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
     uint64_t keep_most;
     int snapshot; /* CLI_NOT_GIVEN, or whether in-use values are written, and not their changes */
-    bool no_account, no_live, pressure;
+    bool no_account, no_live, pressure, is_probes;
     bool anyway; /* COMMAND runs also if it cannot be recorded */
     cli_receiver receiver;
     pprofdelta_format format;
@@ -52,7 +52,7 @@ typedef struct record_options {
     int pid;            /* of a process that runs already; 0: a command is run */
     int64_t duration_nanos;
     bool is_stop, has_report;
-    char **command;     /* with its arguments, NULL at the end */
+    char **command; /* with its arguments, NULL at the end */
 } record_options;
 
 static void take_number(const cli_option *option, const char *value, void *number)
@@ -202,6 +202,9 @@ static const cli_option table[] = {
     {"--no-live-file", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, no_live), 0, 0,
      "      --no-live-file     keep no file from which pprofdelta recover makes the\n"
      "                         last window if the program is killed\n"},
+    {"--probes-only", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, is_probes), 0, 0,
+     "      --probes-only      no profiles and no stacks: samples are the probes (USDT)\n"
+     "                         otel_memory:alloc and free, while somebody listens\n"},
     {"--anyway", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, anyway), 0, 0,
      "      --anyway           run COMMAND also if it cannot be recorded, and say so\n"},
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format), CLI_FORMAT, 0,
@@ -270,6 +273,10 @@ static void check_options(record_options *options)
         cli_usage("--timeout is 1d at most");
     if (options->rate > PD_RATE_MAX)
         cli_usage("--rate is %" PRIu64 " at most", PD_RATE_MAX);
+    if (options->is_probes && (options->dir || options->to || options->keep || options->threshold ||
+                               options->interval_nanos || options->pressure))
+        cli_usage("--probes-only writes nothing: there is no -o, --to, --keep, --interval, "
+                  "--threshold or --pressure");
     if (options->keep && options->to)
         cli_usage("--keep deletes files, and --to writes none");
     if (options->given.list_len && options->format == PPROFDELTA_PPROF)
@@ -430,6 +437,7 @@ static int set_environment(const record_options *o, const char *agent, const cha
           cli_set_variable(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
           cli_set_variable(PD_VARIABLE_LIVE, o->no_live, "0") &&
           cli_set_variable(PD_VARIABLE_PRESSURE, o->pressure, "1") &&
+          cli_set_variable(PD_VARIABLE_PROBES, o->is_probes, "1") &&
           cli_set_variable(PD_VARIABLE_SAID, true, "00") &&
           set_duration(PD_VARIABLE_TIMEOUT, o->timeout_nanos) &&
           set_duration(PD_VARIABLE_INTERVAL, o->interval_nanos) &&
@@ -479,7 +487,7 @@ static int prepare_recording(const record_options *options)
     char agent[PATH_MAX], dir[PATH_MAX] = "";
     int code = find_agent(agent);
     code = code ? code : check_program(options->command[0], agent);
-    if (!code && (options->dir || !options->to))
+    if (!code && !options->is_probes && (options->dir || !options->to))
         code = make_dir(options->dir ? options->dir : ".", dir);
     if (!code)
         recover_last(options, dir);
@@ -495,12 +503,14 @@ static int prepare_recording(const record_options *options)
 static int make_dir_there(const char *root, const char *dir, char through[PATH_MAX])
 {
     if (*dir != '/')
-        return cli_error("the process has other mounts than this one (a container): -o must be a path that begins with "
+        return cli_error("the process has other mounts than this one (a container): -o must be a "
+                         "path that begins with "
                          "a slash, and is one of there");
     if (snprintf(through, PATH_MAX, "%s%s", root, dir) >= PATH_MAX)
         return cli_system_error(dir, "make the directory", ENAMETOOLONG);
-    return !mkdir(through, 0777) || errno == EEXIST ? CLI_DONE
-                                                    : cli_system_error(through, "make the directory", errno);
+    return !mkdir(through, 0777) || errno == EEXIST
+               ? CLI_DONE
+               : cli_system_error(through, "make the directory", errno);
 }
 
 /* The directory as that process sees it. If it is new, root gives it to the user of the process. */
@@ -513,7 +523,8 @@ static int make_dir_of_process(const record_options *o, char path[PATH_MAX])
     const bool is_new = !is_apart && stat(dir, &status) != 0;
     int code = is_apart ? make_dir_there(root, dir, at) : make_dir(dir, at);
     snprintf(process, sizeof process, "/proc/%d", o->pid);
-    if (!code && is_new && !geteuid() && !stat(process, &status) && chown(at, status.st_uid, status.st_gid))
+    if (!code && is_new && !geteuid() && !stat(process, &status) &&
+        chown(at, status.st_uid, status.st_gid))
         code = cli_system_error(dir, "give to the user of the process", errno);
     snprintf(path, PATH_MAX, "%s", is_apart ? dir : at);
     return code;
@@ -528,7 +539,7 @@ static int record_process(const record_options *o)
     code = find_agent(agent);
     if (!code && !is_elf(agent))
         code = cli_error("%s: is no shared object, and so not the heap agent", agent);
-    if (!code && (o->dir || !o->to))
+    if (!code && !o->is_probes && (o->dir || !o->to))
         code = make_dir_of_process(o, dir);
     code = code ? code : set_environment(o, agent, dir);
     const cli_attach how = {agent, dir, o->duration_nanos, o->has_report};

@@ -20,6 +20,8 @@
 
 #include "pprofdelta_heap.h"
 
+#include <stdbool.h>
+
 #if defined(__linux__) && defined(__ELF__) && defined(__LP64__) &&                                 \
     (defined(__x86_64__) || defined(__aarch64__))
 #define PD_HAVE_USDT 1
@@ -40,6 +42,12 @@ static inline void pd_usdt_began(const void *ptr, size_t size, const pprofdelta_
     pd_usdt_alloc(ptr, size ? size : objects ? bytes / objects : bytes, bytes);
 }
 
+/* Does somebody listen? */
+static inline bool pd_usdt_is_on(void)
+{
+    return pd_usdt_alloc_semaphore;
+}
+
 static inline void pd_usdt_ended(const void *ptr)
 {
     if (__builtin_expect(pd_usdt_free_semaphore, 0))
@@ -52,6 +60,11 @@ static inline void pd_usdt_ended(const void *ptr)
 static inline void pd_usdt_began(const void *ptr, size_t size, const pprofdelta_weight *weight)
 {
     (void)ptr, (void)size, (void)weight;
+}
+
+static inline bool pd_usdt_is_on(void)
+{
+    return false;
 }
 
 static inline void pd_usdt_ended(const void *ptr)

@@ -103,7 +103,7 @@ def test_it_is_as_it_was_afterwards(t):
     """Its slots, its signals, its descriptors, its code; one thread more, which sleeps."""
     def status(pid):
         with open(f"/proc/{pid}/status", encoding="ascii") as file:
-            return re.findall(r"^(Sig\w+|Cap\w+|NoNewPrivs|Seccomp):\s*(\w+)", file.read(), re.M)
+            return re.findall(r"^(Sig[A-PR-Z]\w+|Cap\w+|NoNewPrivs|Seccomp):\s*(\w+)", file.read(), re.M)
 
     def code(pid):
         with open(f"/proc/{pid}/maps", encoding="ascii") as maps, open(f"/proc/{pid}/mem", "rb") as memory:

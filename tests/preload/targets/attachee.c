@@ -160,8 +160,10 @@ static void wait_sleep(void)
 
 static void work_malloc(void)
 {
-    for (;;)
-        free(malloc((size_t)(rounds++ % 5000)));
+    for (;;) {
+        void *volatile block = malloc((size_t)(rounds++ % 5000)); /* which no compiler leaves out */
+        free(block);
+    }
 }
 
 /* Everything that a thread has in registers is in the sums. */
@@ -205,10 +207,12 @@ static void work_fork(void)
         int status;
         pid_t child = fork();
         if (!child) {
-            free(realloc(malloc(100), 100000));
+            void *volatile block = malloc(100);
+            free(realloc(block, 100000));
             _exit(7);
         }
-        if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) != 7)
+        if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+            WEXITSTATUS(status) != 7)
             wrong("fork");
     }
 }
@@ -268,9 +272,12 @@ static void work_hiding(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"epoll", wait_epoll},         {"ppoll", wait_ppoll}, {"futex", wait_futex},     {"read", wait_read},
-             {"sleep", wait_sleep},         {"malloc", work_malloc}, {"registers", work_registers}, {"timer", work_timer},
-             {"fork", work_fork},           {"threads", rest}, {"loading", work_loading}, {"hiding", work_hiding}};
+} modes[] = {{"epoll", wait_epoll},         {"ppoll", wait_ppoll},
+             {"futex", wait_futex},         {"read", wait_read},
+             {"sleep", wait_sleep},         {"malloc", work_malloc},
+             {"registers", work_registers}, {"timer", work_timer},
+             {"fork", work_fork},           {"threads", rest},
+             {"loading", work_loading},     {"hiding", work_hiding}};
 
 int main(int argc, char **argv)
 {

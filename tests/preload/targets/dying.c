@@ -14,7 +14,8 @@ static void count(void)
     const char *at = getenv("DIE_AT");
     if (!at || ++calls != atoi(at))
         return;
-    if (getppid() == atoi(getenv("DIE_PARENT"))) /* the process that a thread is stopped by is a child */
+    if (getppid() ==
+        atoi(getenv("DIE_PARENT"))) /* the process that a thread is stopped by is a child */
         kill(getpid(), SIGKILL);
     kill(getppid(), SIGKILL);
     kill(getpid(), SIGKILL);
