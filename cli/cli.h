@@ -6,6 +6,7 @@
  *                      one folder for each verb; its verb_*.c has the table of options, and a
  *                      function that takes its own argument vector (argv[0] is the verb) and returns
  *                      the exit code
+ *     attach/          record --pid: a process that runs already, seen and changed from outside
  *     arguments.c      reads a command line by such a table, and the values that options of several
  *                      verbs have; prints its --help
  *     input.c          what is read: inputs, regular files, folders

@@ -1,9 +1,11 @@
 """record --pid: processes that run already are attached to, and left as they were."""
 
 import ctypes
+import glob
 import os
 import platform
 import re
+import resource
 import shutil
 import signal
 import struct
@@ -11,8 +13,7 @@ import subprocess
 import sys
 import time
 
-import recorded
-from agents import TIMEOUT, checked, need, only, plainly, target, until
+from agents import ALLOCATORS, TIMEOUT, checked, need, only, plainly, target, until
 
 BRIEF = ("--duration=0.4s", "--interval=0.3", "--rate=1k")
 
@@ -212,6 +213,68 @@ def test_stop_of_another_run(t):
         _, err = command.communicate(timeout=TIMEOUT)
         t.check(command.returncode == 0 and b"goes on without" in err, err)
         it.ended()
+
+
+def test_other_settings(t):
+    """The tracker is made once."""
+    with attachee(t, "epoll") as it:
+        it.recorded()
+        ran = it.record("--duration=0.1s", "--rate=2k")
+        t.check(ran.code == 126 and "give the same" in ran.err, ran.err)
+        it.recorded()
+        it.ended()
+
+
+def test_allocators(t):
+    found = [path for name in ALLOCATORS.values() for path in glob.glob(f"/usr/lib/*/{name}")]
+    if not found:
+        t.skip("there is no other allocator")
+    for path in found:
+        with attachee(t, "malloc", env={**os.environ, "LD_PRELOAD": path}) as it:
+            it.recorded()
+            it.recorded()
+            it.ended()
+    for profiles in checked(t, t.path("out")).values():
+        t.check(any(name == "late" for p in profiles for stack, _ in p.samples for name in stack), "nothing of late")
+
+
+def test_low_limits(t):
+    """The agent is not loaded, or loaded as a whole."""
+    for limit, value in ((resource.RLIMIT_AS, 64 << 20), (resource.RLIMIT_NOFILE, 3)):
+        with attachee(t, "epoll") as it:
+            resource.prlimit(it.pid, limit, (value, value))
+            ran = it.record(*BRIEF)
+            t.check(ran.code in (0, 126), ran.err)
+            it.ended()
+
+
+def begun(t, it, *options):
+    command = subprocess.Popen([t.binary, "record", "--pid", str(it.pid), "-o", t.path("out"), *options], cwd=t.dir,
+                               stderr=subprocess.PIPE)
+    t.contains(command.stderr.readline().decode(), "is recorded")
+    return command
+
+
+def test_the_end_of_the_target(t):
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        with attachee(t, "epoll") as it:
+            command = begun(t, it, "--rate=1")
+            until(lambda: any(name.endswith(".live") for name in os.listdir(t.path("out"))))
+            it.process.send_signal(number)
+            _, err = command.communicate(timeout=TIMEOUT)
+            t.equal((it.process.wait(), command.returncode), (-number, 0), err.decode())
+            t.contains(err.decode(), "ended")
+        checked(t, t.path("out"), killed=1)
+        shutil.rmtree(t.path("out"))
+    source = "import os, sys; print('begun', flush=True); x = [bytearray(5000) for _ in range(99)]; sys.stdin.readline(); " \
+             "os.execvp('cat', ['cat'])"
+    with Target(t, sys.executable, "-c", source) as it:
+        command = begun(t, it, "--rate=1")
+        it.process.stdin.write(b"\n")
+        it.process.stdin.flush()
+        _, err = command.communicate(timeout=TIMEOUT)
+        t.check(command.returncode == 0 and b"another program" in err, err.decode())
+        it.ended(b"")
 
 
 def refused(t, it, *words, code=126, options=BRIEF, **kwargs):

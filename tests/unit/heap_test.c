@@ -33,6 +33,32 @@ static pprofdelta_heap_stats stats_of(pprofdelta_heap *heap)
     return stats;
 }
 
+/* What was in use is forgotten, and another series begins. */
+TEST(a_tracker_begins_anew)
+{
+    pprofdelta_heap_window first = {.size = sizeof first}, second = first;
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){.flags = PPROFDELTA_HEAP_ATTACHED});
+    for (size_t at = 0; at < 3000; at++)
+        CHECK(track(heap, at));
+    CHECK(pprofdelta_heap_begin(heap, 1000, &first, NULL) == PPROFDELTA_OK);
+    pprofdelta_heap_abandon(heap);
+    for (int round = 0; round < 2; round++) {
+        pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+        pprofdelta_heap_fork(heap, PPROFDELTA_FORK_ANEW, 5000);
+        pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
+        CHECK(!pprofdelta_heap_untrack(heap, live_pointer(7)));
+        pprofdelta_heap_stats stats = stats_of(heap);
+        CHECK(stats.live == 0 && stats.inuse_bytes == 0 && stats.inuse_objects == 0);
+        CHECK(!pprofdelta_heap_maybe(stats.filter, live_pointer(7)));
+        CHECK(track(heap, 7) && stats_of(heap).inuse_bytes == 100);
+    }
+    CHECK(pprofdelta_heap_begin(heap, 9000, &second, NULL) == PPROFDELTA_OK);
+    CHECK(second.id != first.id && second.epoch == 1 && second.sequence == 1);
+    CHECK(second.kind == PPROFDELTA_HEAP_FULL && second.from_nanos == 5000);
+    pprofdelta_heap_abandon(heap);
+    pprofdelta_heap_free(heap);
+}
+
 TEST(options_are_checked)
 {
     static const struct {
