@@ -241,7 +241,7 @@ def test_allocators(t):
 def test_low_limits(t):
     """The agent is not loaded, or loaded as a whole."""
     for limit, value in ((resource.RLIMIT_AS, 64 << 20), (resource.RLIMIT_NOFILE, 3)):
-        with attachee(t, "epoll") as it:
+        with attachee(t, "ppoll") as it:
             resource.prlimit(it.pid, limit, (value, value))
             ran = it.record(*BRIEF)
             t.check(ran.code in (0, 126), ran.err)

@@ -92,6 +92,9 @@ static void *watch_stdin(void *unused)
 
 static void wrong(const char *what)
 {
+    static atomic_int count;
+    if (count++ > 3)
+        return;
     printf("WRONG: %s: %s\n", what, strerror(errno));
     fflush(stdout);
 }
