@@ -77,7 +77,8 @@ static const struct {
     {"symbolize", "show adds names itself, and pprofdelta symbolize FILE -o OUT writes them"},
     {"seconds duration", "a delta is between two profiles that were taken without ?seconds=, and "
                          "--interval=TIME of record is the time between its profiles"},
-    {"run attach pid p", "pprofdelta record -o DIR -- COMMAND starts a program and records it"},
+    {"run", "pprofdelta record -o DIR -- COMMAND starts a program and records it"},
+    {"attach pid p", "pprofdelta record -o DIR --pid PID records a process that runs already"},
     {"status stat info", "pprofdelta --state=FILE --status prints the contents of a state"},
 };
 

@@ -71,8 +71,8 @@ static int refuse_access(const cli_target *t, const char *status, int error)
                       "start it under pprofdelta record");
     if (!geteuid())
         return refuse(t, "does not let this process look into it",
-                      "this root has not the capability CAP_SYS_PTRACE in its "
-                      "user namespace: run it on the host, or give it that");
+                      "this root lacks CAP_SYS_PTRACE, or another capability that the process has: "
+                      "run it on the host");
     if (user != (long)geteuid())
         return refuse(t, "is another user's", "run this command as root");
     if (scope > 0)

@@ -203,7 +203,7 @@ static const cli_option table[] = {
      "      --no-live-file     keep no file from which pprofdelta recover makes the\n"
      "                         last window if the program is killed\n"},
     {"--probes-only", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, is_probes), 0, 0,
-     "      --probes-only      no profiles and no stacks: samples are the probes (USDT)\n"
+     "      --probes-only      no profiles and no stacks: samples are the USDT probes\n"
      "                         otel_memory:alloc and free, while somebody listens\n"},
     {"--anyway", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, anyway), 0, 0,
      "      --anyway           run COMMAND also if it cannot be recorded, and say so\n"},
