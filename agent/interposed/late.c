@@ -80,19 +80,21 @@ static bool begin_recording(void)
 
 /* ---- a recording ----------------------------------------------------------------------------- */
 
+/* When the beat changed last. */
+typedef struct lease {
+    uint32_t beat;
+    uint64_t since; /* 0: not known yet */
+} lease;
+
 /* The command writes a beat several times a second. */
-static bool has_command(void)
+static bool has_command(lease *l)
 {
-    static uint32_t last;
-    static uint64_t since;
     uint64_t now = pd_nanos_of(CLOCK_MONOTONIC);
     uint32_t beat = atomic_load(&control.beat);
-    if (beat != last || !since)
-        since = now;
-    last = beat;
-    bool is_over = now - since > PD_ATTACH_LEASE_SECONDS * PD_NANOS_PER_SECOND;
-    since = is_over ? 0 : since;
-    return !atomic_load(&control.has_lease) || !is_over;
+    if (beat != l->beat || !l->since)
+        *l = (lease){beat, now};
+    return !atomic_load(&control.has_lease) ||
+           now - l->since < PD_ATTACH_LEASE_SECONDS * PD_NANOS_PER_SECOND;
 }
 
 /* An object that is being loaded has no slots yet when it is counted: so there is one more look after each change. */
@@ -109,10 +111,11 @@ static void follow_objects(void)
 
 static void record_until_end(void)
 {
+    lease l = {0, 0};
     atomic_store(&control.state, PD_ATTACH_RECORDING);
     if (!pd_given.probes)
         pd_worker_start();
-    while (atomic_load(&control.wanted) && has_command()) {
+    while (atomic_load(&control.wanted) && has_command(&l)) {
         rest_for(RECORDING_MILLIS);
         follow_objects();
         atomic_store(&control.samples, atomic_load(&pd_the_agent.samples));

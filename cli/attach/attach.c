@@ -335,6 +335,17 @@ static int load_agent(loading *l)
     return done == 1 && !result ? CLI_DONE : explain_failure(l);
 }
 
+static int refuse_filter(const loading *l)
+{
+    const bool is_read = *l->stop.forbidden;
+    cli_error("process %d has a seccomp filter that %s%s", (int)l->t->pid,
+              is_read ? "may end it for a call of the heap agent: " : "this process may not read",
+              l->stop.forbidden);
+    cli_hint("%s", is_read ? "start it under pprofdelta record, which does what the filter allows"
+                           : "run this command as root, and outside of a container");
+    return CLI_NOT_RUN;
+}
+
 /* Finds places, and stops a thread there. */
 static int start_raw_thread(loading *l)
 {
@@ -356,13 +367,8 @@ static int start_raw_thread(loading *l)
         return not_loaded(l, "another process traces it (a debugger, strace)");
     if (stopped == CLI_STOP_REFUSED)
         return not_loaded(l, strerror(l->stop.error));
-    if (stopped == CLI_STOP_FILTERED) {
-        cli_error(
-            "process %d has a seccomp filter that may end it for a call of the heap agent: %s",
-            (int)l->t->pid, l->stop.forbidden);
-        cli_hint("start it under pprofdelta record, which does what the filter allows");
-        return CLI_NOT_RUN;
-    }
+    if (stopped == CLI_STOP_FILTERED)
+        return refuse_filter(l);
     return stopped == CLI_STOP_DONE
                ? load_agent(l)
                : not_loaded(l, "none of its threads could be stopped at a good place: try again");

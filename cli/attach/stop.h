@@ -7,9 +7,9 @@
 typedef enum cli_stopped {
     CLI_STOP_LATER, /* no thread could be stopped at a good place: try again */
     CLI_STOP_DONE,
-    CLI_STOP_TRACED,   /* another process traces the thread */
-    CLI_STOP_REFUSED,  /* the kernel does not let this process: error says why */
-    CLI_STOP_FILTERED, /* a filter of seccomp may kill for what forbidden names */
+    CLI_STOP_TRACED,  /* another process traces the thread */
+    CLI_STOP_REFUSED, /* the kernel does not let this process: error says why */
+    CLI_STOP_FILTERED, /* a filter of seccomp may kill for what `forbidden` names; empty: it cannot be read */
 } cli_stopped;
 
 typedef struct cli_stop {
