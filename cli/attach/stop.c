@@ -293,7 +293,8 @@ static pid_t pick_thread(const cli_target *t, unsigned number)
 
 cli_stopped cli_stop_once(const cli_target *t, cli_stop *stop)
 {
-    enum { TRIES = 8 };
+    enum { TRIES = 12 };
+    const struct timespec pause = {.tv_nsec = 10000000};
     cli_stop *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     cli_stopped result = CLI_STOP_LATER;
@@ -302,13 +303,15 @@ cli_stopped cli_stop_once(const cli_target *t, cli_stop *stop)
     *shared = *stop;
     for (unsigned i = 0; i < TRIES && result == CLI_STOP_LATER; i++) {
         int status = 0;
-        pid_t tid = pick_thread(t, i), child = tid ? fork() : -1;
-        if (!tid && !i)
-            break;
+        pid_t tid = pick_thread(t, i);
+        tid = tid ? tid : pick_thread(t, 0);
+        pid_t child = tid ? fork() : -1;
         if (!child)
             _exit((int)stop_thread(t, shared, tid));
         if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status))
             result = (cli_stopped)WEXITSTATUS(status);
+        if (result == CLI_STOP_LATER)
+            nanosleep(&pause, NULL);
     }
     *stop = *shared;
     munmap(shared, sizeof *shared);
