@@ -103,6 +103,16 @@ def test_a_leak_of_a_process_that_runs_is_seen(t):
     t.contains(plainly(t, t.binary, "leaks", t.path("out")).out.decode(), "what it allocated before is not known")
 
 
+def test_a_program_that_is_not_position_independent(t):
+    """Its calls are bound when they are made first, and dlsym finds its own entry for malloc."""
+    with Target(t, target(t, "attachee_fixed"), "timer") as it:
+        it.recorded("--duration=1s", "--rate=1k")
+        it.recorded("--duration=1s", "--rate=1k")
+        it.ended()
+    names = {name for p in only(t, checked(t, t.path("out"))) for stack, _ in p.samples for name in stack}
+    t.check("late" in names, f"functions: {sorted(names)}")
+
+
 def test_it_is_as_it_was_afterwards(t):
     """Its slots, its signals, its descriptors, its code; one thread more, which sleeps."""
     def status(pid):
