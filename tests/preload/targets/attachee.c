@@ -239,9 +239,12 @@ static const char *library;
 static void work_loading(void)
 {
     int (*run)(int, size_t);
+    void *found = NULL;
     sleep(2);
+#ifndef IS_STATIC
     void *handle = dlopen(library, RTLD_NOW);
-    void *found = handle ? dlsym(handle, "run") : NULL;
+    found = handle ? dlsym(handle, "run") : NULL;
+#endif
     if (!found)
         wrong("dlopen");
     memcpy(&run, &found, sizeof run);
