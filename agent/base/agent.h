@@ -226,7 +226,7 @@ __attribute__((format(printf, 2, 3))) void pd_notice_print(pd_notice topic, cons
 int pd_notice_open(pd_notice topic, const pd_fixed_text *text);
 void pd_notice_close(int fd);
 
-/* Messages go to the command, which attached to this process (attach.h). */
+/* Messages go to the command, which attached to this process (attach.h); NULL: to stderr. Each is written again. */
 void pd_notice_begin_attached(pd_attach *to);
 
 /* ---- await ----------------------------------------------------------------------------------

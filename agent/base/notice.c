@@ -110,7 +110,8 @@ static bool was_said_before(pd_notice topic)
 
 int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
 {
-    if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic || was_said_before(topic))
+    if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic ||
+        (!attached && was_said_before(topic)))
         return -1;
     if (attached) {
         tell_command(text);

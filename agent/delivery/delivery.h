@@ -46,8 +46,8 @@ unsigned pd_delivery_max_millis(void);
  * agent's variables. Its standard output and error are /dev/null. No other descriptor of the
  * program is open in it. */
 
-/* Copies the environment for the commands. Call once at the start, since the program may change
- * its environment later. */
+/* Copies the environment for the commands. Call at the start, since the program may change
+ * its environment later; a second call does nothing. */
 void pd_handover_begin(void);
 
 /* Runs the command and waits for it. Kills it at its time limit. Returns whether it took the profile;

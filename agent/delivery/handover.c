@@ -32,7 +32,10 @@ void pd_handover_begin(void)
     for (char **variable = environ; variable && *variable; variable++, count++)
         size += strlen(*variable) + 1;
     size += count * sizeof *environment;
-    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool is_done = environment != no_variables;
+    void *pages =
+        is_done ? MAP_FAILED
+                : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED)
         return;
     environment = pages;

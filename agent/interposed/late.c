@@ -6,6 +6,7 @@
  * that as the last thread of the program would, with exit handlers. */
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
+#include "agent/delivery/delivery.h"
 #include "agent/interposed/rebind.h"
 #include "agent/life/life.h"
 #include "process/maps.h"
@@ -43,8 +44,11 @@ static bool is_as_before(const pd_settings *before)
 
 static bool begin_again(const pd_settings *before)
 {
-    if (is_as_before(before))
+    if (is_as_before(before)) {
+        if (pd_given.command)
+            pd_handover_begin();
         return pd_agent_again(tracker);
+    }
     pd_given = *before;
     refuse("it was recorded before, with another --rate, --format, --no-account, --no-live-file or "
            "--probes-only; give the same",
@@ -57,8 +61,7 @@ static bool begin_recording(void)
 {
     pd_settings before = pd_given;
     const char *wrong = pd_settings_read(&pd_given, control.settings);
-    if (control.has_lease)
-        pd_notice_begin_attached(&control);
+    pd_notice_begin_attached(control.has_lease ? &control : NULL);
     if (wrong)
         refuse("the value of this variable is invalid: ", wrong);
     else if (pd_program_has_malloc())

@@ -512,10 +512,11 @@ static int tell_end(const recording *r, const cli_attach *how, bool is_there)
         return CLI_DONE;
     }
     READ_MEMBER(&r->t, r->control, files, &files);
-    cli_note("process %d goes on without being recorded; profiles: %" PRIu64 "%s%s", pid, files,
-             *how->dir ? ", in " : "", how->dir);
-    if (files && *how->dir)
-        cli_note("what was allocated before is not in them; next: pprofdelta leaks %s", how->dir);
+    cli_note("process %d goes on without being recorded", pid);
+    if (*how->dir)
+        cli_note("profiles: %" PRIu64
+                 ", without what was allocated before; next: pprofdelta leaks %s",
+                 files, how->dir);
     return CLI_DONE;
 }
 

@@ -26,17 +26,6 @@ static bool read_word(const cli_target *t, uint64_t at, uint64_t *out)
     return cli_target_read(t, at, out, sizeof *out);
 }
 
-/* Reads a text that ends with a NUL; its end if it is too long. */
-static void read_string(const cli_target *t, uint64_t at, char *out, size_t room)
-{
-    char text[PATH_MAX] = "";
-    for (size_t len = 0;
-         len + 1 < sizeof text && cli_target_read(t, at + len, text + len, 1) && text[len];)
-        text[++len] = '\0';
-    const size_t len = strlen(text), cut = len >= room ? len - room + 1 : 0;
-    memcpy(out, text + cut, len - cut + 1);
-}
-
 bool cli_target_text(const cli_target *t, const char *name, char *text, size_t room)
 {
     size_t len = 0;
@@ -96,18 +85,6 @@ static uint64_t auxiliary(const cli_target *t, uint64_t type)
     return 0;
 }
 
-static void note_segments(const cli_target *t, cli_object *o, uint64_t at, unsigned count)
-{
-    Elf64_Phdr segment;
-    for (unsigned i = 0;
-         i < count && cli_target_read(t, at + i * sizeof segment, &segment, sizeof segment); i++)
-        if (segment.p_type == PT_TLS) {
-            o->tls = o->base + segment.p_vaddr;
-            o->tls_file_len = segment.p_filesz;
-            o->tls_len = segment.p_memsz;
-        }
-}
-
 /* The loader converts the addresses of most tables. */
 static void note_tables(const cli_target *t, cli_object *o, uint64_t dynamic)
 {
@@ -124,8 +101,22 @@ static void note_tables(const cli_target *t, cli_object *o, uint64_t dynamic)
     }
 }
 
-/* The header of an object is where that begins. Of the program, the kernel says where its segments are. */
-static void note_header(const cli_target *t, cli_object *o)
+static void note_segments(const cli_target *t, cli_object *o, uint64_t at, uint64_t count)
+{
+    Elf64_Phdr segment;
+    for (; count-- && cli_target_read(t, at, &segment, sizeof segment); at += sizeof segment) {
+        if (segment.p_type == PT_DYNAMIC)
+            note_tables(t, o, o->base + segment.p_vaddr);
+        if (segment.p_type != PT_TLS)
+            continue;
+        o->tls = o->base + segment.p_vaddr;
+        o->tls_file_len = segment.p_filesz;
+        o->tls_len = segment.p_memsz;
+    }
+}
+
+/* The header of an object is where that begins. */
+static void note_object(const cli_target *t, cli_object *o)
 {
     Elf64_Ehdr header;
     if (cli_target_read(t, o->base, &header, sizeof header) &&
@@ -133,46 +124,26 @@ static void note_header(const cli_target *t, cli_object *o)
         note_segments(t, o, o->base + header.e_phoff, header.e_phnum);
 }
 
-static bool open_loader(const cli_target *t, cli_object *o)
-{
-    Elf64_Ehdr header;
-    Elf64_Phdr segment;
-    *o = (cli_object){.base = t->loader};
-    if (!o->base || !cli_target_read(t, o->base, &header, sizeof header) ||
-        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-        return false;
-    for (unsigned i = 0; i < header.e_phnum; i++)
-        if (cli_target_read(t, o->base + header.e_phoff + i * sizeof segment, &segment,
-                            sizeof segment) &&
-            segment.p_type == PT_DYNAMIC)
-            note_tables(t, o, o->base + segment.p_vaddr);
-    return o->symbols;
-}
-
+/* Of the program, the kernel says where its segments are. */
 bool cli_target_objects(cli_target *t)
 {
     enum { FIRST_LINK = 8, LINK_WORDS = 4 }; /* in r_debug; address, name, dynamic section, next */
-    cli_object loader;
+    cli_object loader = {.base = auxiliary(t, AT_BASE)};
     uint64_t link[LINK_WORDS], at = 0;
-    t->loader = auxiliary(t, AT_BASE);
-    t->phdrs = auxiliary(t, AT_PHDR);
     t->objects_len = 0;
     t->objects = t->objects ? t->objects : calloc(CLI_OBJECTS_MAX, sizeof *t->objects);
-    if (!t->objects || !open_loader(t, &loader))
-        return false;
+    note_object(t, &loader);
     uint64_t debug = cli_object_symbol(t, &loader, "_r_debug");
-    if (!debug || !read_word(t, debug + FIRST_LINK, &at))
+    if (!t->objects || !debug || !read_word(t, debug + FIRST_LINK, &at))
         return false;
     for (; at && t->objects_len < CLI_OBJECTS_MAX && cli_target_read(t, at, link, sizeof link);
          at = link[3]) {
         cli_object *o = &t->objects[t->objects_len++];
         *o = (cli_object){.base = link[0], .link = at};
-        read_string(t, link[1], o->name, sizeof o->name);
-        note_tables(t, o, link[2]);
         if (t->objects_len == 1)
-            note_segments(t, o, t->phdrs, (unsigned)auxiliary(t, AT_PHNUM));
+            note_segments(t, o, auxiliary(t, AT_PHDR), auxiliary(t, AT_PHNUM));
         else
-            note_header(t, o);
+            note_object(t, o);
     }
     return t->objects_len;
 }

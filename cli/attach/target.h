@@ -20,8 +20,7 @@ typedef struct cli_object {
     uint64_t base, link; /* link: the loader's record of it */
     uint64_t symbols, names, hash, versions;
     uint64_t tls, tls_file_len,
-        tls_len;    /* the image of its thread-local storage; tls 0: it has none */
-    char name[256]; /* its path, cut at the front; that of the program is empty */
+        tls_len; /* the image of its thread-local storage; tls 0: it has none */
 } cli_object;
 
 enum { CLI_OBJECTS_MAX = 1024 };
@@ -32,7 +31,6 @@ typedef struct cli_target {
     int memory_error;   /* errno, if memory is -1 */
     cli_object *objects;
     size_t objects_len;
-    uint64_t phdrs, loader; /* where the program's segments and the loader are */
 } cli_target;
 
 /* Reads or writes memory. Returns false if not all of it is there. */
