@@ -3,6 +3,7 @@
  *     hazards.c   what forbids it
  *     target.c    the process, seen from outside
  *     stop.c      one thread is stopped once, to make a thread that loads the agent
+ *     load.c      ... where its code goes, and what it needs
  *     attach.c    the agent is told to record, and to stop (agent/base/attach.h)
  *
  * Nothing is borrowed that would have to be given back: this process may be killed at any point. */
@@ -29,6 +30,11 @@ int cli_attach_stop(void);
 /* Has the process other mounts, or another root directory? Its folder is opened through the path that *through is set
  * to, and so is a file. */
 bool cli_attach_is_apart(pid_t pid, char through[64]);
+
+/* load.c. Brings the agent into the process. */
+int cli_attach_load(const cli_target *t, const cli_attach *how, const cli_tls *tls);
+
+void cli_attach_rest(unsigned milliseconds);
 
 /* hazards.c. Opens the objects of the target. Prints what forbids to attach. */
 int cli_attach_check(cli_target *t, cli_tls *tls);
