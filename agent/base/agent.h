@@ -81,7 +81,8 @@ uint64_t pd_nanos_of(clockid_t clock);
 
 typedef struct pd_self {
     pprofdelta_sampler sampler;
-    volatile bool is_inside; /* the thread runs the agent's code: its allocations are not recorded,
+    pprofdelta_weight object; /* of the sample that the next call of malloc is; bytes 0: of none */
+    volatile bool is_inside;  /* the thread runs the agent's code: its allocations are not recorded,
                                 nor are those of a signal handler that interrupts it */
     volatile int ended_by; /* the signal that came while is_inside and ends the process; 0: none */
     bool

@@ -3,6 +3,7 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/region.h"
+#include "agent/python/python.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -106,12 +107,14 @@ static int move_tracker(int fd, bool is_all)
 {
     pprofdelta_heap *heap = pd_agent_heap();
     int error = 0;
+    pd_python_hold();
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
     if (fd >= 0)
         error = pd_region_share(fd, is_all);
     else
         pd_region_leave();
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
+    pd_python_give();
     return error;
 }
 

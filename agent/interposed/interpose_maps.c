@@ -9,6 +9,7 @@
  * What a call removes is removed from the table before the call, since another thread may be given
  * the same addresses before it has returned. If munmap then fails, its range is not followed any
  * more. */
+#include "agent/python/python.h"
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
@@ -59,8 +60,8 @@ typedef struct range {
 static void add_with_stack(void *cookie)
 {
     const range *r = cookie;
-    uint64_t stack[PD_STACK_MAX];
-    size_t depth = pd_unwind(r->caller, stack);
+    uint64_t stack[PD_JOINED_MAX];
+    size_t depth = pd_python_unwind(r->caller, stack);
     pd_mappings_add(r->begin, r->len, stack, depth, pd_unloaded_number(stack, depth));
 }
 

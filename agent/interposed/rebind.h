@@ -43,4 +43,11 @@ pd_rebind_outcome pd_rebind(const pd_rebound *functions, size_t len);
  * sample. */
 void pd_extra_begin(void);
 
+/* ---- interpose python -----------------------------------------------------------------------
+ * The allocator of CPython. */
+
+/* Looks for an interpreter, and stands before the functions by which it allocates objects. Call once, in the constructor,
+ * before the interpreter starts. */
+void pd_python_begin(void);
+
 #endif

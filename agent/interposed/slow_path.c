@@ -3,6 +3,7 @@
 
 #include "agent/delivery/delivery.h"
 #include "agent/life/life.h"
+#include "agent/python/python.h"
 
 /* Starts the sampler at the thread's first allocation. Without a tracker the sampler is off for
  * good. Before the agent's constructor it is not started, so the next allocation comes here
@@ -22,6 +23,12 @@ bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
     if (!pd_self_enter())
         return false;
     bool is_sample = true;
+    if (self->object.bytes) { /* the interpreter asks for a block that was drawn already */
+        *weight = self->object;
+        self->object.bytes = 0;
+        pd_self_leave();
+        return true;
+    }
     if (!pprofdelta_sampler_has_begun(&self->sampler))
         is_sample = begin_thread(self, size);
     is_sample = is_sample && pprofdelta_sampler_take(&self->sampler, size, weight);
@@ -37,9 +44,9 @@ typedef struct sample {
 static void track_sample(void *cookie)
 {
     sample *s = cookie;
-    uint64_t stack[PD_STACK_MAX];
+    uint64_t stack[PD_JOINED_MAX];
     s->event.stack = stack;
-    s->event.depth = pd_unwind(s->caller, stack);
+    s->event.depth = pd_python_unwind(s->caller, stack);
     s->event.code = pd_unloaded_number(stack, s->event.depth);
     pprofdelta_heap *heap =
         pd_agent_heap(); /* not in the child that a signal handler has made meanwhile */

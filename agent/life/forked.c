@@ -12,6 +12,7 @@
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
 #include "agent/base/region.h"
+#include "agent/python/python.h"
 #include "agent/stacks/stacks.h"
 
 /* Where the variables are that a child clears: by the linker. */
@@ -31,6 +32,7 @@ static void before_fork(void)
     if (!level)
         pd_this_thread.is_forking = heap && pd_self_enter();
     if (!level && pd_this_thread.is_forking) {
+        pd_python_hold();
         pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
         pd_mappings_fork(PPROFDELTA_FORK_PREPARE);
         fork_nanos = pd_now();
@@ -48,6 +50,7 @@ static void after_fork_in_parent(void)
     if (has_locks) {
         pd_mappings_fork(PPROFDELTA_FORK_PARENT);
         pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
+        pd_python_give();
         pd_this_thread.is_forking = false;
     }
     pd_this_thread.forks = level; /* before that, a signal handler may fork */

@@ -1,0 +1,196 @@
+/* The objects of CPython. Its own allocator (pymalloc) takes blocks up to 512 bytes from arenas, which malloc does not see.
+ *
+ *     object_malloc -> tick -> pymalloc                                     not a sample
+ *                           -> pymalloc, asked for LARGE bytes -> malloc    a sample: this malloc tracks it
+ *
+ * So a sample lies outside of the arenas, where pymalloc's free and realloc pass it on to those of C: free needs no
+ * hook. The block notes its size behind the object, for realloc.
+ *
+ * pymalloc's realloc leaves a block where it is, or takes a new one. The latter counts as the end of one object and the
+ * begin of another, for samples and all others alike. */
+#include "agent/interposed/rebind.h"
+#include "agent/interposed/wrap.h"
+
+#include "agent/base/real.h"
+#include "agent/python/python.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALL = 512, LARGE = SMALL + sizeof(uint64_t), DOMAIN_RAW = 0, DOMAIN_MEM, DOMAIN_OBJECT };
+
+/* PyMemAllocatorEx. */
+typedef struct allocator {
+    void *context;
+    void *(*malloc)(void *context, size_t size);
+    void *(*calloc)(void *context, size_t count, size_t size);
+    void *(*realloc)(void *context, void *ptr, size_t size);
+    void (*free)(void *context, void *ptr);
+} allocator;
+
+static allocator pymalloc;
+
+/* ---- samples ----------------------------------------------------------------------------------- */
+
+/* The size of a sample, behind the object. It counts for so many bytes. What malloc gives out may have an old mark, and
+ * then nearly always counts for others; if not, the estimate is wrong, and nothing else. */
+static uint64_t mark_of(const void *ptr, int64_t bytes, size_t size)
+{
+    return (uintptr_t)ptr * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)bytes * 1024 + size;
+}
+
+static void set_mark(void *ptr, int64_t bytes, size_t size)
+{
+    uint64_t mark = mark_of(ptr, bytes, size);
+    memcpy((char *)ptr + SMALL, &mark, sizeof mark);
+}
+
+/* Returns the size of the object, or more than SMALL if the block is not of a sample. */
+static size_t marked_size(const void *ptr, const pd_resizing *resizing)
+{
+    uint64_t mark;
+    if (!resizing->was_tracked || pd_real.malloc_usable_size((void *)ptr) < LARGE)
+        return SIZE_MAX;
+    memcpy(&mark, (const char *)ptr + SMALL, sizeof mark);
+    return (size_t)(mark - mark_of(ptr, resizing->move.bytes, 0));
+}
+
+/* Asks for a block that malloc tracks as a sample of this size. */
+static void *ask_for_sample(void *context, size_t size, const pprofdelta_weight *weight,
+                            bool is_zeroed)
+{
+    pd_self *self = &pd_this_thread;
+    const int64_t left = self->sampler.left;
+    self->object = *weight;
+    self->sampler.left = -1; /* malloc takes the slow path */
+    void *ptr = is_zeroed ? pymalloc.calloc(context, 1, LARGE) : pymalloc.malloc(context, LARGE);
+    self->sampler.left = left;
+    self->object.bytes = 0;
+    if (ptr)
+        set_mark(ptr, weight->bytes, size);
+    return ptr;
+}
+
+PD_SLOW static void *allocate_slow(void *context, size_t size, bool is_zeroed)
+{
+    pprofdelta_weight weight;
+    if (pd_slow_draw(size, &weight))
+        return ask_for_sample(context, size, &weight, is_zeroed);
+    return is_zeroed ? pymalloc.calloc(context, 1, size) : pymalloc.malloc(context, size);
+}
+
+static void *object_malloc(void *context, size_t size)
+{
+    return size <= SMALL && pd_tick(size) ? allocate_slow(context, size, false)
+                                          : pymalloc.malloc(context, size);
+}
+
+static void *object_calloc(void *context, size_t count, size_t size)
+{
+    size_t all = pd_product(count, size);
+    return all <= SMALL && pd_tick(all) ? allocate_slow(context, all, true)
+                                        : pymalloc.calloc(context, count, size);
+}
+
+/* ---- realloc ----------------------------------------------------------------------------------- */
+
+/* Would pymalloc leave a block of `before` bytes where it is? */
+static bool stays(size_t before, size_t after)
+{
+    const size_t block = before ? (before + 15) & ~(size_t)15 : 16;
+    return after <= block && 4 * after > 3 * block;
+}
+
+/* Gives a new block of pymalloc up for one that is a sample, if it is one. */
+PD_SLOW static void *moved_slow(void *context, void *ptr, size_t size)
+{
+    pprofdelta_weight weight;
+    void *sample =
+        pd_slow_draw(size, &weight) ? ask_for_sample(context, size, &weight, false) : NULL;
+    if (!sample)
+        return ptr;
+    memcpy(sample, ptr, size);
+    pymalloc.free(context, ptr);
+    return sample;
+}
+
+/* The block of a sample is resized. It is not tracked meanwhile. */
+static void *resize_sample(void *context, void *ptr, size_t size, pd_resizing *resizing,
+                           const pd_caller *caller)
+{
+    const size_t room = pd_real.malloc_usable_size(ptr);
+    if (stays(resizing->before, size)) {
+        const bool is_exact = resizing->is_exact;
+        set_mark(ptr, is_exact ? (int64_t)size : resizing->move.bytes, size);
+        pd_slow_resized(resizing, ptr, is_exact ? size : resizing->before, caller);
+        return ptr;
+    }
+    void *moved = object_malloc(context, size);
+    if (!moved) {
+        pd_slow_resized(resizing, ptr, resizing->before, caller);
+        return NULL;
+    }
+    memcpy(moved, ptr, room < size ? room : size);
+    pd_slow_resized(resizing, NULL, 0, caller);
+    pymalloc.free(context, ptr);
+    return moved;
+}
+
+PD_SLOW static void *realloc_slow(void *context, void *ptr, size_t size)
+{
+    const pd_caller caller = PD_HERE();
+    pd_resizing resizing;
+    pd_slow_resize(&resizing, ptr, pd_real_size(ptr));
+    const size_t before = marked_size(ptr, &resizing);
+    if (before <= SMALL) {
+        resizing.before = before;
+        return resize_sample(context, ptr, size, &resizing, &caller);
+    }
+    if (resizing.was_tracked)
+        pd_slow_resized(&resizing, ptr, resizing.before, &caller);
+    return pymalloc.realloc(context, ptr, size);
+}
+
+static void *object_realloc(void *context, void *ptr, size_t size)
+{
+    if (pprofdelta_heap_maybe(&pd_filter, ptr) && ptr)
+        return realloc_slow(context, ptr, size);
+    void *now = pymalloc.realloc(context, ptr, size);
+    return now != ptr && now && size <= SMALL && pd_tick(size) ? moved_slow(context, now, size)
+                                                               : now;
+}
+
+/* ---- the domains ------------------------------------------------------------------------------- */
+
+typedef struct functions {
+    void (*get)(int domain, allocator *out);
+    void (*set)(int domain, allocator *in);
+    const char *(*name)(void);
+} functions;
+
+static functions python;
+
+static bool has_functions(void)
+{
+    *(void **)(void *)&python.get = dlsym(RTLD_DEFAULT, "PyMem_GetAllocator");
+    *(void **)(void *)&python.set = dlsym(RTLD_DEFAULT, "PyMem_SetAllocator");
+    *(void **)(void *)&python.name = dlsym(RTLD_DEFAULT, "_PyMem_GetCurrentAllocatorName");
+    return python.get && python.set && python.name;
+}
+
+void pd_python_begin(void)
+{
+    allocator raw, of_memory;
+    if (!pd_python_find() || !has_functions())
+        return;
+    python.get(DOMAIN_RAW, &raw);
+    python.get(DOMAIN_OBJECT, &pymalloc);
+    python.get(DOMAIN_MEM, &of_memory);
+    if (pymalloc.malloc == raw.malloc || pymalloc.malloc != of_memory.malloc)
+        return;
+    allocator ours = {pymalloc.context, object_malloc, object_calloc, object_realloc,
+                      pymalloc.free};
+    python.set(DOMAIN_OBJECT, &ours);
+    python.set(DOMAIN_MEM, &ours);
+}

@@ -1,0 +1,115 @@
+"""Python programs: what their lines hold, on every CPython of this machine."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import pb
+import recorded
+from agents import checked, only, plainly, record, start, stop
+
+HELD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "targets", "held.py")
+MINORS = range(9, 14)
+DEEPER = "(deeper frames)"
+
+
+def interpreters():
+    """{minor version: paths} of CPython, without the scripts that start one."""
+    places = glob.glob("/usr/bin/python3.*[0-9]") + glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+    for minor in MINORS:
+        places += filter(None, [shutil.which(f"python3.{minor}"), f"/usr/local/bin/python3.{minor}"])
+    found = {}
+    ask = "import sys; print(sys.implementation.name, sys.version_info[1], sys.executable)"
+    for place in places:
+        if os.path.exists(place):
+            said = subprocess.run([place, "-c", ask], capture_output=True, text=True, check=False).stdout.split()
+            if len(said) == 3 and said[0] == "cpython" and int(said[1]) in MINORS:
+                found.setdefault(int(said[1]), set()).add(os.path.realpath(said[2]))
+    return {minor: sorted(paths) for minor, paths in found.items()}
+
+
+def each(t):
+    found = interpreters()
+    if not found:
+        t.skip("there is no CPython from 3.9 to 3.13")
+    return [path for minor in sorted(found) for path in found[minor]]
+
+
+class Lines:
+    """Stacks of a profile, leaf first, as frames (name, file, line); native frames have line 0."""
+
+    def __init__(self, path):
+        read = pb.read(pb.load(path))
+        def frame(location):
+            names = [(*read.functions[function][0:3:2], line) for function, line, _ in read.lines[location]]
+            return names[0] if names and not read.locations[location][1] else (names[0][0] if names else "?", "", 0)
+        frames = {location: frame(location) for location in read.locations}
+        self.samples = [([frames[i] for i in stack], sample[2]) for stack, sample in zip(read.stacks, read.samples)]
+
+    def by_line(self, file, column):
+        """{line: sum} by the first frame in the stack that is of a Python file, where it is this one."""
+        sums = {}
+        for stack, values in self.samples:
+            frame = next((frame for frame in stack if frame[2]), None)
+            if frame and frame[1] == file:
+                sums[frame[2]] = sums.get(frame[2], 0) + values[column]
+        return sums
+
+
+def marks(path):
+    with open(path, encoding="utf-8") as file:
+        found = ((line, re.search(r"# at (\w+(?: \w+)*)$", text)) for line, text in enumerate(file, 1))
+        return {match[1]: line for line, match in found if match}
+
+
+def judge(t, interpreter, path, truth):
+    sums = Lines(path).by_line(HELD, recorded.INUSE_BYTES)
+    allocated = Lines(path).by_line(HELD, recorded.ALLOC_BYTES)
+    lines = marks(HELD)
+    got = {mark: sums.get(lines[mark], 0) for mark in truth}
+    t.equal(got, truth, interpreter)
+    for mark in truth:
+        t.check(allocated.get(lines[mark], 0) > 0, f"{interpreter}: {mark} has allocated nothing")
+
+
+def frames_of(t, path, mark):
+    """The Python frames above the leaf of a stack that ends at the mark."""
+    line = marks(HELD)[mark]
+    for stack, _ in Lines(path).samples:
+        frames = [frame for frame in stack if frame[2]]
+        if frames and frames[0][1:] == (HELD, line):
+            return [frame[0] for frame in frames], stack
+    t.check(False, f"no stack is of the line of {mark}")
+
+
+def test_lines_hold_what_they_say(t):
+    for interpreter in each(t):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = record(t, interpreter, HELD, "exit", options=["--rate=1"])
+        t.equal(ran.code, 0, ran.err)
+        profile = only(t, checked(t, t.path("out")))[-1]
+        judge(t, interpreter, profile.path, json.loads(ran.out))
+        names, stack = frames_of(t, profile.path, "callback")
+        t.equal(names, ["held.callback", "held.hold_called", "held.<module>"], interpreter)
+        at = [frame[0] for frame in stack].index("held.callback")
+        t.check(not stack[at + 1][2], f"{interpreter}: no native frame is between a callback and its caller")
+        names, _ = frames_of(t, profile.path, "coroutine")
+        t.equal(names[:3], ["held.awaited", "held.awaits", "held.hold_awaited"], interpreter)
+        names, stack = frames_of(t, profile.path, "deep")
+        t.equal((set(names), stack[-1][0]), ({"held.deep"}, DEEPER), interpreter)
+
+
+def test_what_was_killed(t):
+    """recover names the lines."""
+    for interpreter in each(t):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        process = start(t, interpreter, HELD, "wait", options=["--rate=1"])
+        truth = json.loads(process.stdout.readline())
+        plainly(t, "sleep", "0.3")
+        stop(t, process, signal.SIGKILL)
+        found = only(t, checked(t, t.path("out"), killed=1))
+        judge(t, interpreter, found[-1].path, truth)
