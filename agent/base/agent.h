@@ -22,6 +22,7 @@ typedef struct pd_agent {
     _Atomic uint64_t files;       /* with profiles that were written */
     atomic_bool has_deleted;      /* ... and some of them deleted: --keep */
     int64_t begun_nanos;          /* when the process began */
+    void (*tend)(void);           /* each second, in the agent's thread; NULL: nothing */
     void (*end)(void);     /* delivers the last window before the process ends: life/life.h */
     atomic_bool has_begun; /* the constructor has run */
     bool has_filter;       /* seccomp(2): it may kill for calls that filter.c does not name */
@@ -81,6 +82,7 @@ uint64_t pd_nanos_of(clockid_t clock);
 
 typedef struct pd_self {
     pprofdelta_sampler sampler;
+    bool maps_arena;          /* what is mapped is memory of an allocator */
     pprofdelta_weight object; /* of the sample that the next call of malloc is; bytes 0: of none */
     volatile bool is_inside;  /* the thread runs the agent's code: its allocations are not recorded,
                                 nor are those of a signal handler that interrupts it */

@@ -31,7 +31,21 @@ typedef struct allocator {
 
 static allocator pymalloc;
 
+/* The debug hooks of Python have so many bytes before what they ask malloc for. */
+enum { DEBUG_HEADER = 16 };
+static size_t before_block;
+
+static void *block_of(void *ptr)
+{
+    return (char *)ptr - before_block;
+}
+
 /* ---- samples ----------------------------------------------------------------------------------- */
+
+static size_t room_of(void *ptr)
+{
+    return pd_real.malloc_usable_size(block_of(ptr)) - 2 * before_block;
+}
 
 /* The size of a sample, behind the object. It counts for so many bytes. What malloc gives out may have an old mark, and
  * then nearly always counts for others; if not, the estimate is wrong, and nothing else. */
@@ -47,12 +61,12 @@ static void set_mark(void *ptr, int64_t bytes, size_t size)
 }
 
 /* Returns the size of the object, or more than SMALL if the block is not of a sample. */
-static size_t marked_size(const void *ptr, const pd_resizing *resizing)
+static size_t marked_size(void *ptr, const pd_resizing *resizing)
 {
     uint64_t mark;
-    if (!resizing->was_tracked || pd_real.malloc_usable_size((void *)ptr) < LARGE)
+    if (!resizing->was_tracked || room_of(ptr) < LARGE)
         return SIZE_MAX;
-    memcpy(&mark, (const char *)ptr + SMALL, sizeof mark);
+    memcpy(&mark, (char *)ptr + SMALL, sizeof mark);
     return (size_t)(mark - mark_of(ptr, resizing->move.bytes, 0));
 }
 
@@ -119,16 +133,16 @@ PD_SLOW static void *moved_slow(void *context, void *ptr, size_t size)
 static void *resize_sample(void *context, void *ptr, size_t size, pd_resizing *resizing,
                            const pd_caller *caller)
 {
-    const size_t room = pd_real.malloc_usable_size(ptr);
+    const size_t room = room_of(ptr);
     if (stays(resizing->before, size)) {
         const bool is_exact = resizing->is_exact;
         set_mark(ptr, is_exact ? (int64_t)size : resizing->move.bytes, size);
-        pd_slow_resized(resizing, ptr, is_exact ? size : resizing->before, caller);
+        pd_slow_resized(resizing, block_of(ptr), is_exact ? size : resizing->before, caller);
         return ptr;
     }
     void *moved = object_malloc(context, size);
     if (!moved) {
-        pd_slow_resized(resizing, ptr, resizing->before, caller);
+        pd_slow_resized(resizing, block_of(ptr), resizing->before, caller);
         return NULL;
     }
     memcpy(moved, ptr, room < size ? room : size);
@@ -141,56 +155,134 @@ PD_SLOW static void *realloc_slow(void *context, void *ptr, size_t size)
 {
     const pd_caller caller = PD_HERE();
     pd_resizing resizing;
-    pd_slow_resize(&resizing, ptr, pd_real_size(ptr));
+    pd_slow_resize(&resizing, block_of(ptr), pd_real_size(block_of(ptr)));
     const size_t before = marked_size(ptr, &resizing);
     if (before <= SMALL) {
         resizing.before = before;
         return resize_sample(context, ptr, size, &resizing, &caller);
     }
     if (resizing.was_tracked)
-        pd_slow_resized(&resizing, ptr, resizing.before, &caller);
+        pd_slow_resized(&resizing, block_of(ptr), resizing.before, &caller);
     return pymalloc.realloc(context, ptr, size);
 }
 
 static void *object_realloc(void *context, void *ptr, size_t size)
 {
-    if (pprofdelta_heap_maybe(&pd_filter, ptr) && ptr)
+    if (ptr && pprofdelta_heap_maybe(&pd_filter, block_of(ptr)))
         return realloc_slow(context, ptr, size);
     void *now = pymalloc.realloc(context, ptr, size);
     return now != ptr && now && size <= SMALL && pd_tick(size) ? moved_slow(context, now, size)
                                                                : now;
 }
 
+/* ---- arenas ------------------------------------------------------------------------------------ */
+
+/* PyObjectArenaAllocator. */
+typedef struct arena_allocator {
+    void *context;
+    void *(*alloc)(void *context, size_t size);
+    void (*free)(void *context, void *ptr, size_t size);
+} arena_allocator;
+
+static arena_allocator arenas;
+
+/* What pymalloc maps is the memory of an allocator in the account, as that of malloc is. Objects in it are in the stacks. */
+static void *map_arena(void *context, size_t size)
+{
+    pd_this_thread.maps_arena = true;
+    void *arena = arenas.alloc(context, size);
+    pd_this_thread.maps_arena = false;
+    return arena;
+}
+
 /* ---- the domains ------------------------------------------------------------------------------- */
 
-typedef struct functions {
+static struct {
     void (*get)(int domain, allocator *out);
     void (*set)(int domain, allocator *in);
+    void (*get_arenas)(arena_allocator *out);
+    void (*set_arenas)(arena_allocator *in);
     const char *(*name)(void);
-} functions;
-
-static functions python;
+    void (*set_debug)(void);
+    int (*is_there)(void);
+    int (*call)(int (*function)(void *), void *cookie);
+} python;
 
 static bool has_functions(void)
 {
-    *(void **)(void *)&python.get = dlsym(RTLD_DEFAULT, "PyMem_GetAllocator");
-    *(void **)(void *)&python.set = dlsym(RTLD_DEFAULT, "PyMem_SetAllocator");
-    *(void **)(void *)&python.name = dlsym(RTLD_DEFAULT, "_PyMem_GetCurrentAllocatorName");
-    return python.get && python.set && python.name;
+    static const struct {
+        void *function;
+        const char *name;
+    } functions[] = {{&python.get, "PyMem_GetAllocator"},
+                     {&python.set, "PyMem_SetAllocator"},
+                     {&python.get_arenas, "PyObject_GetArenaAllocator"},
+                     {&python.set_arenas, "PyObject_SetArenaAllocator"},
+                     {&python.name, "_PyMem_GetCurrentAllocatorName"},
+                     {&python.set_debug, "PyMem_SetupDebugHooks"},
+                     {&python.is_there, "Py_IsInitialized"},
+                     {&python.call, "Py_AddPendingCall"}};
+    bool has_all = true;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        void *found = dlsym(RTLD_DEFAULT, functions[i].name);
+        memcpy(functions[i].function, &found, sizeof found);
+        has_all &= found != NULL;
+    }
+    return has_all;
 }
 
-void pd_python_begin(void)
+static void stand_in_domains(void)
 {
-    allocator raw, of_memory;
-    if (!pd_python_find() || !has_functions())
-        return;
-    python.get(DOMAIN_RAW, &raw);
-    python.get(DOMAIN_OBJECT, &pymalloc);
-    python.get(DOMAIN_MEM, &of_memory);
-    if (pymalloc.malloc == raw.malloc || pymalloc.malloc != of_memory.malloc)
-        return;
     allocator ours = {pymalloc.context, object_malloc, object_calloc, object_realloc,
                       pymalloc.free};
     python.set(DOMAIN_OBJECT, &ours);
     python.set(DOMAIN_MEM, &ours);
+}
+
+/* In the main thread of the interpreter, which has its lock. Where malloc is used, nothing is missed, and what another
+ * tool puts before ours, it will take away. */
+static int stand_again(void *cookie)
+{
+    (void)cookie;
+    const char *name = python.name();
+    bool is_debug = name && !strcmp(name, "pymalloc_debug");
+    if (!is_debug && (!name || strcmp(name, "pymalloc") != 0))
+        return 0;
+    stand_in_domains();
+    if (is_debug) {
+        python.set_debug();
+        before_block = DEBUG_HEADER;
+    }
+    return 0;
+}
+
+void pd_python_tend(void)
+{
+    static void *(*last)(void *, size_t) = object_malloc;
+    allocator now;
+    if (!pymalloc.malloc || !python.is_there())
+        return;
+    python.get(DOMAIN_OBJECT, &now);
+    if (now.malloc == last)
+        return;
+    last = now.malloc;
+    if (last != object_malloc)
+        python.call(stand_again, NULL);
+}
+
+void pd_python_begin(void)
+{
+    allocator raw, object, memory;
+    if (!pd_python_find() || !has_functions())
+        return;
+    python.get(DOMAIN_RAW, &raw);
+    python.get(DOMAIN_OBJECT, &object);
+    python.get(DOMAIN_MEM, &memory);
+    if (object.malloc == raw.malloc || object.malloc != memory.malloc)
+        return;
+    pymalloc = object;
+    stand_in_domains();
+    python.get_arenas(&arenas);
+    arena_allocator ours = {arenas.context, map_arena, arenas.free};
+    python.set_arenas(&ours);
+    pd_the_agent.tend = pd_python_tend;
 }

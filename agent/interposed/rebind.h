@@ -50,4 +50,8 @@ void pd_extra_begin(void);
  * before the interpreter starts. */
 void pd_python_begin(void);
 
+/* Has the interpreter written its allocators anew (PYTHONMALLOC, -X dev, a second start)? Then the agent asks it to
+ * call when that is safe, and stands there again. */
+void pd_python_tend(void);
+
 #endif

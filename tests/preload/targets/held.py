@@ -148,6 +148,7 @@ def free_all():
     note("freed too", 0)
 
 
+time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 0)
 gc.disable()
 for hold in hold_bytes, hold_nodes, hold_method, hold_grown, hold_large, hold_generated, hold_awaited, hold_called, hold_without_lock:
     hold()
