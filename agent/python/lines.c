@@ -22,11 +22,10 @@ static int line_by_ranges(const uint8_t *table, size_t len, int line, long instr
     const int first = line;
     long end = 0;
     for (size_t at = 0; at + 1 < len; at += 2) {
-        bool has_line = table[at + 1] != 0x80;
-        line += has_line ? (int8_t)table[at + 1] : 0;
+        line += table[at + 1] != 0x80 ? (int8_t)table[at + 1] : 0;
         end += table[at];
         if (instruction < end)
-            return has_line ? line : first;
+            return line;
     }
     return first;
 }
@@ -44,7 +43,7 @@ static int signed_number(const uint8_t *table, size_t len, size_t at)
 
 static int line_by_entries(const uint8_t *table, size_t len, int line, long instruction)
 {
-    enum { ONE_LINE_0 = 10, ONE_LINE_2 = 12, NO_COLUMNS, LONG, NO_LINE, UNIT = 2 };
+    enum { ONE_LINE_0 = 10, ONE_LINE_2 = 12, NO_COLUMNS, LONG, UNIT = 2 };
     const int first = line;
     long end = 0;
     for (size_t at = 0; at < len;) {
@@ -56,7 +55,7 @@ static int line_by_entries(const uint8_t *table, size_t len, int line, long inst
         else if (form == NO_COLUMNS || form == LONG)
             line += signed_number(table, len, at);
         if (instruction < end)
-            return form == NO_LINE ? first : line;
+            return line;
         while (at < len && table[at] < 128)
             at++;
     }

@@ -57,8 +57,8 @@ size_t pd_python_unwind(const pd_caller *caller, uint64_t stack[PD_JOINED_MAX]);
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 
-/* The line of an instruction by the table of its code object. instruction: its offset in bytes; -1: none has run yet. Returns the first
- * line if the table has none for it. */
+/* The line of an instruction by the table of its code object. instruction: its offset in bytes; -1: none has run yet. An instruction without a line
+ * has the one before it. */
 int pd_python_line(unsigned minor, const uint8_t *table, size_t len, int first_line,
                    long instruction);
 

@@ -103,6 +103,47 @@ def test_lines_hold_what_they_say(t):
         t.equal((set(names), stack[-1][0]), ({"held.deep"}, DEEPER), interpreter)
 
 
+def test_children(t):
+    """fork: the child has what its parent held, and what it holds itself."""
+    for interpreter in each(t):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = record(t, interpreter, HELD, "fork", options=["--rate=1"])
+        t.equal(ran.code, 0, ran.err)
+        found = checked(t, t.path("out"))
+        t.equal(len(found), 2, interpreter)
+        for said, (_, profiles) in zip(ran.out.splitlines(), sorted(found.items())):
+            truth = json.loads(said)
+            sums = Lines(profiles[-1].path).by_line(HELD, recorded.INUSE_BYTES)
+            t.equal({mark: sums.get(marks(HELD)[mark], 0) for mark in truth}, truth, interpreter)
+
+
+def test_other_allocators(t):
+    """The interpreter writes its allocators anew when it starts. The agent finds out while it waits. With debug hooks an object has
+    32 bytes more."""
+    for interpreter in each(t):
+        for name, more in (("malloc", 0), ("debug", 32), ("pymalloc_debug", 32), ("malloc_debug", 32)):
+            shutil.rmtree(t.path("out"), ignore_errors=True)
+            ran = record(t, interpreter, HELD, "exit", "0.4", options=["--rate=1"], env={**os.environ, "PYTHONMALLOC": name})
+            t.equal(ran.code, 0, ran.err)
+            sums = Lines(only(t, recorded.profiles(t.path("out")))[-1].path).by_line(HELD, recorded.INUSE_BYTES)
+            truth, lines = json.loads(ran.out), marks(HELD)
+            for mark in truth:
+                got, want = sums.get(lines[mark], 0), truth[mark]
+                t.check(want <= got <= want + 401 * more and (want or not got), f"{interpreter}: {name}: {mark}: {got} of {want}")
+
+
+def test_an_interpreter_that_is_not_known(t):
+    """Its stacks are native, and one line says so."""
+    newer = t.write("newer.c", b"""#include <stdlib.h>
+const char *Py_GetVersion(void) { return "3.99.1 (main)"; }
+int main(void) { return malloc(5000) == NULL; }
+""")
+    done = subprocess.run(["cc", "-O0", "-rdynamic", newer, "-o", t.path("newer")], check=False)
+    t.equal(done.returncode, 0)
+    ran = record(t, t.path("newer"), options=["--rate=1"], end=None)
+    t.equal((ran.code, ran.err.count("Python 3.99.1: this version is not known")), (0, 1), ran.err)
+
+
 def test_what_was_killed(t):
     """recover names the lines."""
     for interpreter in each(t):

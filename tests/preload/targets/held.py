@@ -1,4 +1,4 @@
-"""Holds objects, says how many bytes each line holds, and ends: held.py exit|wait
+"""Holds objects, says how many bytes each line holds, and ends: held.py exit|wait|fork [SECONDS BEFORE]
 
 A line is known by the word behind its mark. Kinds of objects that an interpreter keeps for use again are avoided:
 such a one keeps the line of its first life."""
@@ -132,6 +132,29 @@ def hold_without_lock():
     note("native", 5 * 12345)
 
 
+def hold_rotating():
+    ring = [None] * 100
+    for i in range(100 * N):
+        ring[i % 100] = bytes(100 + i % 7)  # at rotating
+    note("rotating", sizes(ring))
+    held.append(ring)
+
+
+def resize_all():
+    """What is resized again and again, up and down, in place and not."""
+    rows = [bytearray() for _ in range(20)]
+    for size in (10, 12, 500, 30, 600, 590, 20, 2000, 513, 512, 511, 300):
+        for row in rows:
+            row.clear()
+            row.extend(b"x" * size)  # at resized
+            if row != b"x" * size:
+                sys.exit("a block has lost its contents")
+    for row in rows:
+        row.clear()
+    note("resized", 0)
+    held.append(rows)
+
+
 def deep(n):
     if n:
         return deep(n - 1)
@@ -150,7 +173,7 @@ def free_all():
 
 time.sleep(float(sys.argv[2]) if len(sys.argv) > 2 else 0)
 gc.disable()
-for hold in hold_bytes, hold_nodes, hold_method, hold_grown, hold_large, hold_generated, hold_awaited, hold_called, hold_without_lock:
+for hold in hold_bytes, hold_nodes, hold_method, hold_grown, hold_large, hold_generated, hold_awaited, hold_called, hold_without_lock, hold_rotating, resize_all:
     hold()
 worker = threading.Thread(target=lambda: held.append([bytes(333) for _ in range(N)]))  # at thread
 worker.start()
@@ -161,4 +184,11 @@ free_all()
 print(json.dumps(truth), flush=True)
 if sys.argv[1] == "wait":
     time.sleep(1000)
+if sys.argv[1] == "fork":
+    child = os.fork()
+    if child:
+        os.waitpid(child, 0)
+    else:
+        hold_nodes()
+        print(json.dumps(truth), flush=True)
 os._exit(0)
