@@ -59,7 +59,9 @@ bool pd_remains_name_frame(pd_remains_find *find, const void *cookie, uint64_t n
     if (!function || function->name_len > LONGEST || function->file_len > LONGEST ||
         !find(cookie, frame->function,
               pd_remains_size_of_function(function->name_len, function->file_len)) ||
-        function->check != pd_remains_check_function(function))
+        function->check != pd_remains_check_function(function) ||
+        function->text[function->name_len] ||
+        function->text[function->name_len + 1 + function->file_len])
         return false;
     *out = (pprofdelta_frame){.name = function->text,
                               .filename = function->text + function->name_len + 1,

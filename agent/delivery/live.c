@@ -107,14 +107,14 @@ static int move_tracker(int fd, bool is_all)
 {
     pprofdelta_heap *heap = pd_agent_heap();
     int error = 0;
-    pd_python_hold();
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+    pd_python_hold();
     if (fd >= 0)
         error = pd_region_share(fd, is_all);
     else
         pd_region_leave();
-    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
     pd_python_give();
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
     return error;
 }
 

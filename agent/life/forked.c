@@ -32,8 +32,8 @@ static void before_fork(void)
     if (!level)
         pd_this_thread.is_forking = heap && pd_self_enter();
     if (!level && pd_this_thread.is_forking) {
-        pd_python_hold();
         pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+        pd_python_hold();
         pd_mappings_fork(PPROFDELTA_FORK_PREPARE);
         fork_nanos = pd_now();
     }
@@ -49,8 +49,8 @@ static void after_fork_in_parent(void)
         pd_region_fork_parent(level);
     if (has_locks) {
         pd_mappings_fork(PPROFDELTA_FORK_PARENT);
-        pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
         pd_python_give();
+        pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
         pd_this_thread.is_forking = false;
     }
     pd_this_thread.forks = level; /* before that, a signal handler may fork */

@@ -40,7 +40,7 @@ static pd_python_text text_at(const pd_python_layout *layout, uintptr_t str)
     bool is_ascii = state >> layout->str_ascii_bit & 1;
     return (pd_python_text){
         .bytes = (const uint8_t *)str + (is_ascii ? layout->str_ascii : layout->str_wide), // NOLINT
-        .len = word_at(str, layout->str_length),
+        .len = state >> layout->str_kind_bit & 7 ? word_at(str, layout->str_length) : 0,
         .width = state >> layout->str_kind_bit & 7,
     };
 }

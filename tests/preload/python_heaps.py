@@ -10,7 +10,7 @@ import subprocess
 
 import pb
 import recorded
-from agents import checked, only, plainly, record, start, stop
+from agents import record, recovered, start, stop, until
 
 HELD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "targets", "held.py")
 MINORS = range(9, 14)
@@ -66,9 +66,22 @@ def marks(path):
         return {match[1]: line for line, match in found if match}
 
 
-def judge(t, interpreter, path, truth):
-    sums = Lines(path).by_line(HELD, recorded.INUSE_BYTES)
-    allocated = Lines(path).by_line(HELD, recorded.ALLOC_BYTES)
+def hold(t, interpreter, *how, **kwargs):
+    """Runs the program. Returns what it said that it holds, and its profiles."""
+    shutil.rmtree(t.path("out"), ignore_errors=True)
+    ran = record(t, interpreter, "-S", HELD, *how, options=["--rate=1"], **kwargs)
+    t.equal(ran.code, 0, ran.err)
+    return list(map(json.loads, ran.out.splitlines())), windows(t)
+
+
+def windows(t):
+    """The last profile of each process, in the order of their numbers."""
+    return [Lines(paths[-1]) for _, paths in sorted(recorded.files(t.path("out")).items())]
+
+
+def judge(t, interpreter, profile, truth):
+    sums = profile.by_line(HELD, recorded.INUSE_BYTES)
+    allocated = profile.by_line(HELD, recorded.ALLOC_BYTES)
     lines = marks(HELD)
     got = {mark: sums.get(lines[mark], 0) for mark in truth}
     t.equal(got, truth, interpreter)
@@ -76,10 +89,10 @@ def judge(t, interpreter, path, truth):
         t.check(allocated.get(lines[mark], 0) > 0, f"{interpreter}: {mark} has allocated nothing")
 
 
-def frames_of(t, path, mark):
+def frames_of(t, profile, mark):
     """The Python frames above the leaf of a stack that ends at the mark."""
     line = marks(HELD)[mark]
-    for stack, _ in Lines(path).samples:
+    for stack, _ in profile.samples:
         frames = [frame for frame in stack if frame[2]]
         if frames and frames[0][1:] == (HELD, line):
             return [frame[0] for frame in frames], stack
@@ -88,47 +101,37 @@ def frames_of(t, path, mark):
 
 def test_lines_hold_what_they_say(t):
     for interpreter in each(t):
-        shutil.rmtree(t.path("out"), ignore_errors=True)
-        ran = record(t, interpreter, HELD, "exit", options=["--rate=1"])
-        t.equal(ran.code, 0, ran.err)
-        profile = only(t, checked(t, t.path("out")))[-1]
-        judge(t, interpreter, profile.path, json.loads(ran.out))
-        names, stack = frames_of(t, profile.path, "callback")
+        truth, found = hold(t, interpreter, "exit")
+        t.equal((len(truth), len(found)), (1, 1), interpreter)
+        judge(t, interpreter, found[0], truth[0])
+        names, stack = frames_of(t, found[0], "callback")
         t.equal(names, ["held.callback", "held.hold_called", "held.<module>"], interpreter)
         at = [frame[0] for frame in stack].index("held.callback")
         t.check(not stack[at + 1][2], f"{interpreter}: no native frame is between a callback and its caller")
-        names, _ = frames_of(t, profile.path, "coroutine")
+        names, _ = frames_of(t, found[0], "coroutine")
         t.equal(names[:3], ["held.awaited", "held.awaits", "held.hold_awaited"], interpreter)
-        names, stack = frames_of(t, profile.path, "deep")
+        names, stack = frames_of(t, found[0], "deep")
         t.equal((set(names), stack[-1][0]), ({"held.deep"}, DEEPER), interpreter)
 
 
 def test_children(t):
     """fork: the child has what its parent held, and what it holds itself."""
     for interpreter in each(t):
-        shutil.rmtree(t.path("out"), ignore_errors=True)
-        ran = record(t, interpreter, HELD, "fork", options=["--rate=1"])
-        t.equal(ran.code, 0, ran.err)
-        found = checked(t, t.path("out"))
-        t.equal(len(found), 2, interpreter)
-        for said, (_, profiles) in zip(ran.out.splitlines(), sorted(found.items())):
-            truth = json.loads(said)
-            sums = Lines(profiles[-1].path).by_line(HELD, recorded.INUSE_BYTES)
-            t.equal({mark: sums.get(marks(HELD)[mark], 0) for mark in truth}, truth, interpreter)
+        truth, found = hold(t, interpreter, "fork")
+        t.equal((len(truth), len(found)), (2, 2), interpreter)
+        for profile, said in zip(found, truth):
+            judge(t, interpreter, profile, said)
 
 
 def test_other_allocators(t):
-    """The interpreter writes its allocators anew when it starts. The agent finds out while it waits. With debug hooks an object has
-    32 bytes more."""
+    """The interpreter writes its allocators anew when it starts. The agent finds out while it waits. With debug hooks an
+    object has 32 bytes more."""
     for interpreter in each(t):
-        for name, more in (("malloc", 0), ("debug", 32), ("pymalloc_debug", 32), ("malloc_debug", 32)):
-            shutil.rmtree(t.path("out"), ignore_errors=True)
-            ran = record(t, interpreter, HELD, "exit", "0.4", options=["--rate=1"], env={**os.environ, "PYTHONMALLOC": name})
-            t.equal(ran.code, 0, ran.err)
-            sums = Lines(only(t, recorded.profiles(t.path("out")))[-1].path).by_line(HELD, recorded.INUSE_BYTES)
-            truth, lines = json.loads(ran.out), marks(HELD)
-            for mark in truth:
-                got, want = sums.get(lines[mark], 0), truth[mark]
+        for name, more in (("malloc", 0), ("debug", 32)):
+            (truth,), (found,) = hold(t, interpreter, "exit", "0.4", env={**os.environ, "PYTHONMALLOC": name})
+            sums, lines = found.by_line(HELD, recorded.INUSE_BYTES), marks(HELD)
+            for mark, want in truth.items():
+                got = sums.get(lines[mark], 0)
                 t.check(want <= got <= want + 401 * more and (want or not got), f"{interpreter}: {name}: {mark}: {got} of {want}")
 
 
@@ -148,9 +151,10 @@ def test_what_was_killed(t):
     """recover names the lines."""
     for interpreter in each(t):
         shutil.rmtree(t.path("out"), ignore_errors=True)
-        process = start(t, interpreter, HELD, "wait", options=["--rate=1"])
+        process = start(t, interpreter, "-S", HELD, "wait", options=["--rate=1"])
         truth = json.loads(process.stdout.readline())
-        plainly(t, "sleep", "0.3")
+        until(lambda: any(name.endswith(".live") for name in os.listdir(t.path("out"))))
         stop(t, process, signal.SIGKILL)
-        found = only(t, checked(t, t.path("out"), killed=1))
-        judge(t, interpreter, found[-1].path, truth)
+        recovered(t, t.path("out"), 1)
+        (found,) = windows(t)
+        judge(t, interpreter, found, truth)

@@ -60,7 +60,7 @@ static bool have_slots(void)
     size_t len = slots_len ? slots_len * 2 : SLOTS_FIRST;
     if (slots_used < slots_len / 4 * 3)
         return true;
-    slot *more = pd_reserve_map(len * sizeof *more);
+    slot *more = atomic_load(&pd_is_confined) ? NULL : pd_reserve_map(len * sizeof *more);
     if (!more)
         return false;
     for (size_t i = 0; i < slots_len; i++)
