@@ -108,7 +108,7 @@ static unsigned char kind_of(const cli_shown *shown, const cli_frame *frame, con
 }
 
 /* The name as it is shown matches, the full one, the source file, and the file of the mapping. */
-static void judge_frames(const cli_shown *shown)
+static void judge_frames(cli_shown *shown)
 {
     uint64_t *names = cli_keep(shown->names_len, sizeof *names);
     const cli_frame **last = cli_keep(shown->names_len, sizeof *last);
@@ -121,6 +121,7 @@ static void judge_frames(const cli_shown *shown)
         frame->matches = names[frame->name] | cli_filters_match_frame(shown->filters, &frame->text);
         frame->kind = kind_of(shown, frame, last[frame->name]);
         last[frame->name] = frame;
+        shown->has_interpreter |= (frame->kind & CLI_FRAME_INTERPRETS) != 0;
     }
     cli_drop(last);
     cli_drop(names);
@@ -307,13 +308,11 @@ static bool is_of_python(const cli_frame *frame)
 static void hide_interpreter(cli_shown *shown, cli_stack *stack)
 {
     const cli_frame *frame;
-    bool has_python = false, has_interpreter = false;
+    if (!shown->has_interpreter)
+        return;
     for (cli_walk w = cli_walk_from_leaf(shown, stack);
-         !(has_python && has_interpreter) && (frame = walk_out(&w));) {
-        has_python |= is_of_python(frame);
-        has_interpreter |= frame->kind & CLI_FRAME_INTERPRETS;
-    }
-    stack->is_python = has_python && has_interpreter;
+         !stack->is_python && (frame = walk_out(&w));)
+        stack->is_python = is_of_python(frame);
     for (cli_walk w = cli_walk_from_leaf(shown, stack); stack->is_python && (frame = walk_out(&w));)
         if (frame->kind & CLI_FRAME_INTERPRETS)
             shown->is_folded[frame->name] = true;

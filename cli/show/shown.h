@@ -257,6 +257,7 @@ typedef struct cli_shown {
         *frames; /* those of all sources; the last stands for a stack of which all is hidden */
     size_t frames_len;
     bool folds;                 /* wrappers are hidden */
+    bool has_interpreter;       /* a frame is CPython's own */
     uint64_t hides, allocators; /* the bits of the filters of these kinds */
     const cli_string *names;    /* distinct, in the order of their bytes */
     size_t names_len;
