@@ -115,7 +115,7 @@ static size_t put_module(const char *file, size_t len, char *to, size_t most)
 {
     static const char frozen[] = "<frozen ", package[] = "/__init__.py", ending[] = ".py";
     size_t from = 0, end = len;
-    if (!strncmp(file, frozen, sizeof frozen - 1) && file[len - 1] == '>') {
+    if (len >= sizeof frozen && !strncmp(file, frozen, sizeof frozen - 1) && file[len - 1] == '>') {
         from = sizeof frozen - 1;
         end--;
     } else if (len >= sizeof package && !strcmp(file + len - (sizeof package - 1), package)) {

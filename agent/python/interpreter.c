@@ -38,7 +38,8 @@ static size_t size_of_type(const void *type)
     return size;
 }
 
-/* musl has no dladdr1. */
+/* musl has no dladdr1, and its headers do not declare it. */
+// NOLINTNEXTLINE(readability-redundant-declaration,readability-inconsistent-declaration-parameter-name)
 int dladdr1(const void *address, Dl_info *info, void **extra, int flags) __attribute__((weak));
 
 static void find_evaluation(pd_python *python)
