@@ -57,12 +57,15 @@ typedef struct range {
     const pd_caller *caller;
 } range;
 
-static void add_with_stack(void *cookie)
+static void add_stack(void *cookie, const uint64_t *stack, size_t depth)
 {
     const range *r = cookie;
-    uint64_t stack[PD_JOINED_MAX];
-    size_t depth = pd_python_unwind(r->caller, stack);
     pd_mappings_add(r->begin, r->len, stack, depth, pd_unloaded_number(stack, depth));
+}
+
+static void add_with_stack(void *cookie)
+{
+    pd_python_stack(((range *)cookie)->caller, add_stack, cookie);
 }
 
 static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)

@@ -41,17 +41,21 @@ typedef struct sample {
     pprofdelta_heap_event event; /* without the stack */
 } sample;
 
-static void track_sample(void *cookie)
+static void track_stack(void *cookie, const uint64_t *stack, size_t depth)
 {
     sample *s = cookie;
-    uint64_t stack[PD_JOINED_MAX];
     s->event.stack = stack;
-    s->event.depth = pd_python_unwind(s->caller, stack);
-    s->event.code = pd_unloaded_number(stack, s->event.depth);
+    s->event.depth = depth;
+    s->event.code = pd_unloaded_number(stack, depth);
     pprofdelta_heap *heap =
         pd_agent_heap(); /* not in the child that a signal handler has made meanwhile */
     if (heap)
         pprofdelta_heap_track(heap, &s->event);
+}
+
+static void track_sample(void *cookie)
+{
+    pd_python_stack(((sample *)cookie)->caller, track_stack, cookie);
 }
 
 void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight, bool is_piece,

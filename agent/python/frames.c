@@ -248,8 +248,25 @@ static size_t join_frames(uint64_t stack[PD_JOINED_MAX], const uintptr_t tops[PD
     return len;
 }
 
-size_t pd_python_unwind(const pd_caller *caller, uint64_t stack[PD_JOINED_MAX])
+/* Functions of their own, so that a program without Python has the smaller one on its stack. */
+static __attribute__((noinline)) void use_joined(const pd_caller *caller, pd_stack_use *use,
+                                                 void *cookie)
 {
+    uint64_t stack[PD_JOINED_MAX];
     uintptr_t tops[PD_STACK_MAX];
-    return join_frames(stack, tops, pd_unwind(caller, stack, tops));
+    size_t depth = pd_unwind(caller, stack, tops);
+    use(cookie, stack, join_frames(stack, tops, depth));
+}
+
+static __attribute__((noinline)) void use_native(const pd_caller *caller, pd_stack_use *use,
+                                                 void *cookie)
+{
+    uint64_t stack[PD_STACK_MAX];
+    size_t depth = pd_unwind(caller, stack, NULL);
+    use(cookie, stack, depth);
+}
+
+void pd_python_stack(const pd_caller *caller, pd_stack_use *use, void *cookie)
+{
+    (pd_the_python.layout ? use_joined : use_native)(caller, use, cookie);
 }

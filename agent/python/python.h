@@ -51,9 +51,10 @@ bool pd_python_find(void);
 
 enum { PD_JOINED_MAX = 2 * PD_STACK_MAX };
 
-/* As pd_unwind, with the Python frames of this thread among those of its stack. If there are more than fit, the last frame
- * says so. */
-size_t pd_python_unwind(const pd_caller *caller, uint64_t stack[PD_JOINED_MAX]);
+/* Calls the function with the stack of the caller, as of pd_unwind, and the Python frames of this thread in it. If there are
+ * more than fit, the last frame says so. */
+typedef void pd_stack_use(void *cookie, const uint64_t *stack, size_t depth);
+void pd_python_stack(const pd_caller *caller, pd_stack_use *use, void *cookie);
 
 /* ---- lines ------------------------------------------------------------------------------------ */
 

@@ -184,7 +184,8 @@ static bool walk_frames(const pd_caller *caller, uint64_t *stack, uintptr_t *top
                 find_stack(&pd_this_thread, &at);
                 end = end_of_stack(at.sp);
             }
-            tops[*depth] = at.sp;
+            if (tops)
+                tops[*depth] = at.sp;
             stack[(*depth)++] = at.pc - in_call;
         }
         pd_frame_rule rule = rule_at(at.pc - in_call);
@@ -230,7 +231,8 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *coo
     if (t->depth == PD_STACK_MAX || !pc)
         return _URC_END_OF_STACK;
     if (!pd_code_is_own(pc)) {
-        t->tops[t->depth] = _Unwind_GetCFA(context);
+        if (t->tops)
+            t->tops[t->depth] = _Unwind_GetCFA(context);
         t->stack[t->depth++] = is_before ? pc : pc - 1;
     }
     return _URC_NO_REASON;
