@@ -11,6 +11,7 @@
 #include "agent/delivery/delivery.h"
 #include "agent/interposed/rebind.h"
 #include "agent/life/life.h"
+#include "agent/python/python.h"
 #include "agent/stacks/stacks.h"
 
 #include <libdeflate.h>
@@ -69,6 +70,12 @@ static void unmap_work(void *cookie, void *ptr, size_t size)
     pd_reserve_unmap(ptr, size);
 }
 
+static void name_address(void *cookie, uint64_t address, pprofdelta_symbol *out)
+{
+    if (!pd_python_name(address, out))
+        pd_function_names_find(cookie, address, out);
+}
+
 static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *err)
 {
     static const pprofdelta_heap_pages pages = {pd_region_map, pd_region_unmap, NULL};
@@ -84,7 +91,7 @@ static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *
     options.work = &work;
     options.flags = PPROFDELTA_HEAP_NAMES_ONLY | PPROFDELTA_HEAP_AGES |
                     (pd_the_agent.is_late ? PPROFDELTA_HEAP_ATTACHED : 0);
-    options.symbolize = pd_function_names_find;
+    options.symbolize = name_address;
     if (pd_given.account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;
@@ -122,6 +129,7 @@ static bool begin_tracking(void)
     at_quick_exit(pd_agent_end);
     if (!pd_the_agent.is_late)
         pd_extra_begin();
+    pd_python_begin();
     if (!pd_agent_set_heap(heap)) {
         give_up("there is no memory for it", "");
         return false;

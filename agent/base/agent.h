@@ -23,6 +23,7 @@ typedef struct pd_agent {
     _Atomic uint64_t files;       /* with profiles that were written */
     atomic_bool has_deleted;      /* ... and some of them deleted: --keep */
     int64_t begun_nanos;          /* when the process began */
+    void (*tend)(void);           /* each second, in the agent's thread; NULL: nothing */
     void (*end)(void);     /* delivers the last window before the process ends: life/life.h */
     bool (*begin)(void);   /* begins to track, or says why not */
     atomic_bool has_begun; /* the constructor has run, or a late start was made */
@@ -84,7 +85,9 @@ uint64_t pd_nanos_of(clockid_t clock);
 
 typedef struct pd_self {
     pprofdelta_sampler sampler;
-    volatile bool is_inside; /* the thread runs the agent's code: its allocations are not recorded,
+    bool maps_arena;          /* what is mapped is memory of an allocator */
+    pprofdelta_weight object; /* of the sample that the next call of malloc is; bytes 0: of none */
+    volatile bool is_inside;  /* the thread runs the agent's code: its allocations are not recorded,
                                 nor are those of a signal handler that interrupts it */
     volatile int ended_by; /* the signal that came while is_inside and ends the process; 0: none */
     bool

@@ -320,10 +320,9 @@ static const hint runtimes[] = {
     {{"|libnode.so", "_ZN4node5StartEiPPc|"},
      "Node.js: what C and C++ code and buffers allocate is seen, and not JavaScript objects; use "
      "node --heap-prof or @datadog/pprof for these"},
-    /* Not libpython: programs that embed Python need it, too, and most of their heap is their own. */
-    {{"|libpypy", "Py_BytesMain|", "Py_Main|"},
-     "Python: C stacks are seen, and not Python functions; objects up to 512 bytes are seen only "
-     "with PYTHONMALLOC=malloc; tracemalloc or memray shows the Python functions"},
+    {{"|libpypy"},
+     "PyPy: what C code allocates is seen, and not Python objects and functions; use vmprof for "
+     "these"},
     {.advice = ""},
 };
 

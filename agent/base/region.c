@@ -4,6 +4,7 @@
 #include "agent/base/agent.h"
 #include "agent/base/real.h"
 #include "agent/base/reserve.h"
+#include "base/lock.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -20,6 +21,7 @@ typedef struct region {
 
 static region regions[PD_REMAINS_AREAS];
 static bool is_taken[PD_REMAINS_MOST / PAGE];
+static PD_OF_PROCESS pd_lock lock; /* of the areas, for pages that are taken or given back */
 static bool has_begun;
 static atomic_bool has_grown;  /* an area was added, or is_outside has become true */
 static atomic_bool is_outside; /* pages of the reserve hold a part of the tracker */
@@ -125,8 +127,10 @@ void *pd_region_map(void *cookie, size_t size)
     PD_KEEP_ERRNO;
     char *block = NULL;
     (void)cookie;
+    pd_lock_take(&lock);
     for (unsigned i = 0; has_begun && !block && i < PD_REMAINS_AREAS; i++)
         block = take_pages(&regions[i], size);
+    pd_lock_give(&lock);
     if (block || atomic_load(&pd_is_confined))
         return block;
     if (!atomic_exchange(&is_outside, true))
@@ -141,7 +145,9 @@ void pd_region_unmap(void *cookie, void *ptr, size_t size)
         if (!pd_area_has(&regions[i].area, ptr))
             continue;
         memset(ptr, 0, size);
+        pd_lock_take(&lock);
         pd_area_give(&regions[i].area, ptr, size);
+        pd_lock_give(&lock);
         return;
     }
     if (!atomic_load(&pd_is_confined))

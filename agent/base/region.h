@@ -10,7 +10,7 @@
  * the file is allocated before it is used, since a write to a page that has none ends the process
  * (SIGBUS).
  *
- * The tracker's lock guards the areas. */
+ * The tracker's lock guards what is in the areas. Pages are taken and given back by any thread. */
 #ifndef PD_AGENT_REGION_H
 #define PD_AGENT_REGION_H
 

@@ -34,6 +34,42 @@ uint64_t pd_remains_check_account(const pd_remains_account *account)
     return check_of(&account->len, head + (size_t)account->len);
 }
 
+uint64_t pd_remains_check_function(const pd_remains_function *function)
+{
+    return check_of(&function->name_len,
+                    pd_remains_size_of_function(function->name_len, function->file_len) -
+                        sizeof function->check);
+}
+
+uint64_t pd_remains_check_frame(const pd_remains_frame *frame)
+{
+    return check_of(&frame->function, sizeof *frame - sizeof frame->check);
+}
+
+bool pd_remains_name_frame(pd_remains_find *find, const void *cookie, uint64_t number,
+                           pprofdelta_frame *out)
+{
+    enum { LONGEST = 1 << 16 };
+    const pd_remains_frame *frame = NULL;
+    const pd_remains_function *function = NULL;
+    if ((number & PD_REMAINS_NUMBER) == PD_REMAINS_NUMBER)
+        frame = find(cookie, number ^ PD_REMAINS_NUMBER, sizeof *frame);
+    if (frame && frame->check == pd_remains_check_frame(frame))
+        function = find(cookie, frame->function, sizeof *function);
+    if (!function || function->name_len > LONGEST || function->file_len > LONGEST ||
+        !find(cookie, frame->function,
+              pd_remains_size_of_function(function->name_len, function->file_len)) ||
+        function->check != pd_remains_check_function(function) ||
+        function->text[function->name_len] ||
+        function->text[function->name_len + 1 + function->file_len])
+        return false;
+    *out = (pprofdelta_frame){.name = function->text,
+                              .filename = function->text + function->name_len + 1,
+                              .start_line = function->first_line,
+                              .line = (int64_t)frame->line};
+    return true;
+}
+
 static bool is_whole(const pd_remains_beat *beat)
 {
     return beat->check == pd_remains_check_beat(beat);

@@ -14,6 +14,8 @@
 
 #include "agent/base/launch.h"
 
+#include "pprofdelta_common.h"
+
 #define PD_REMAINS_ENDING ".live"     /* of the name; a number may follow: ".live.1" */
 #define PD_REMAINS_USER   "uid-"      /* of the name of a folder for one user; the number follows */
 #define PD_REMAINS_LOST   ".lost.txt" /* of the name of a file about windows that were lost */
@@ -64,6 +66,24 @@ typedef struct pd_remains_account {
     _Alignas(pd_remains_row) char rows[48 << 10];
 } pd_remains_account;
 
+/* The frames of an interpreter, in the tracker's pages. A stack has a number in place of an address: the address of a
+ * pd_remains_frame, with what no address of a program has. */
+#define PD_REMAINS_NUMBER ((uint64_t)0x5059 << 48)
+
+typedef struct pd_remains_function {
+    uint64_t check; /* of what follows */
+    uint32_t name_len, file_len;
+    uint32_t first_line;
+    uint32_t unused;
+    char text[]; /* the name and the file, each with a NUL; whole words */
+} pd_remains_function;
+
+typedef struct pd_remains_frame {
+    uint64_t check;
+    uint64_t function; /* its address */
+    uint64_t line;
+} pd_remains_frame;
+
 /* A process, for others that see it in a /proc of their own. */
 typedef struct pd_remains_process {
     char boot[40];       /* the id of the boot of its kernel */
@@ -98,6 +118,22 @@ typedef struct pd_remains_head {
 uint64_t pd_remains_check_head(const pd_remains_head *head);
 uint64_t pd_remains_check_beat(const pd_remains_beat *beat);
 uint64_t pd_remains_check_account(const pd_remains_account *account); /* len is checked before */
+
+uint64_t
+pd_remains_check_function(const pd_remains_function *function); /* the lengths are checked before */
+uint64_t pd_remains_check_frame(const pd_remains_frame *frame);
+
+static inline size_t pd_remains_size_of_function(uint32_t name_len, uint32_t file_len)
+{
+    return (sizeof(pd_remains_function) + name_len + file_len + 2 + 7) / 8 * 8;
+}
+
+/* Returns the bytes at an address of the process, or NULL if not so many are there. */
+typedef const void *pd_remains_find(const void *cookie, uint64_t address, size_t len);
+
+/* Returns whether the number is that of a frame that is there. *out borrows. */
+bool pd_remains_name_frame(pd_remains_find *find, const void *cookie, uint64_t number,
+                           pprofdelta_frame *out);
 
 /* The latest beat that is whole, or NULL. */
 const pd_remains_beat *pd_remains_last_beat(const pd_remains_head *head);

@@ -3,6 +3,7 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/region.h"
+#include "agent/python/python.h"
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -106,10 +107,12 @@ static int move_tracker(pprofdelta_heap *heap, int fd, bool is_all)
 {
     int error = 0;
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+    pd_python_hold();
     if (fd >= 0)
         error = pd_region_share(fd, is_all);
     else
         pd_region_leave();
+    pd_python_give();
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PARENT, 0);
     return error;
 }

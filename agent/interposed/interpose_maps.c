@@ -14,6 +14,7 @@
  *
  *     otel_memory:mmap(address, size)
  *     otel_memory:munmap(address, size) */
+#include "agent/python/python.h"
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
@@ -95,17 +96,21 @@ typedef struct range {
     const pd_caller *caller;
 } range;
 
-static void add_with_stack(void *cookie)
+static void add_stack(void *cookie, const uint64_t *stack, size_t depth)
 {
     const range *r = cookie;
-    uint64_t stack[PD_STACK_MAX];
-    size_t depth = pd_unwind(r->caller, stack);
     pd_mappings_add(r->begin, r->len, stack, depth, pd_unloaded_number(stack, depth));
+}
+
+static void add_with_stack(void *cookie)
+{
+    pd_python_stack(((range *)cookie)->caller, add_stack, cookie);
 }
 
 static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
 {
     const uint32_t slot = pd_code_is_own(caller->pc)            ? PD_SLOT_AGENT
+                          : pd_this_thread.maps_arena           ? PD_SLOT_ALLOCATOR
                           : pd_code_is_of_allocator(caller->pc) ? PD_SLOT_ALLOCATOR
                                                                 : PD_SLOT_NONE;
     const uint64_t only = caller->pc - 1;

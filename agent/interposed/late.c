@@ -124,6 +124,7 @@ static void record_until_end(void)
         atomic_store(&control.samples, atomic_load(&pd_the_agent.samples));
         atomic_store(&control.files, atomic_load(&pd_the_agent.files));
     }
+    pd_python_leave();
     pd_slots_replace(true);
     pd_agent_leave();
     atomic_store(&control.samples, atomic_load(&pd_the_agent.samples));
@@ -156,6 +157,8 @@ static void *run_late(void *unused)
 /* What is exported for those who load the agent by dlopen: agent/README.md. */
 PD_PUBLIC int pd_agent_start_late(const char *settings);
 PD_PUBLIC void pd_agent_stop_late(void);
+PD_PUBLIC void pd_agent_window_late(void);
+PD_PUBLIC int pd_agent_look_late(uint64_t *runs, uint64_t *files);
 
 static size_t settings_size(const char *settings)
 {
@@ -218,4 +221,18 @@ void pd_agent_stop_late(void)
     while (atomic_load(&control.pid) == (uint32_t)getpid() &&
            atomic_load(&control.state) == PD_ATTACH_RECORDING)
         rest_for(STEP);
+}
+
+void pd_agent_window_late(void)
+{
+    if (atomic_load(&control.state) == PD_ATTACH_RECORDING)
+        pd_worker_ask(PD_REQUEST_WINDOW);
+}
+
+int pd_agent_look_late(uint64_t *runs, uint64_t *files)
+{
+    *runs = atomic_load(&control.runs);
+    *files = atomic_load(&control.files);
+    return atomic_load(&control.pid) == (uint32_t)getpid() ? (int)atomic_load(&control.state)
+                                                           : PD_ATTACH_NONE;
 }

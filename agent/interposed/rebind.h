@@ -62,4 +62,18 @@ bool pd_program_has_malloc(void);
  * sample. */
 void pd_extra_begin(void);
 
+/* ---- interpose python -----------------------------------------------------------------------
+ * The allocator of CPython. */
+
+/* Looks for an interpreter, and stands before the functions by which it allocates objects: at once if it has not started
+ * yet, else when it calls, with its lock. */
+void pd_python_begin(void);
+
+/* The end of a late start: asks the interpreter to call, and takes them away again. */
+void pd_python_leave(void);
+
+/* Has the interpreter written its allocators anew (PYTHONMALLOC, -X dev, a second start)? Then the agent asks it to
+ * call when that is safe, and stands there again. */
+void pd_python_tend(void);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "agent/delivery/delivery.h"
 #include "agent/life/life.h"
+#include "agent/python/python.h"
 #include "heap/usdt.h"
 
 /* Starts the sampler at the thread's first allocation. Without a tracker the sampler is off for
@@ -25,6 +26,12 @@ bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
     if (!pd_self_enter())
         return false;
     bool is_sample = true;
+    if (self->object.bytes) { /* the interpreter asks for a block that was drawn already */
+        *weight = self->object;
+        self->object.bytes = 0;
+        pd_self_leave();
+        return true;
+    }
     if (!pprofdelta_sampler_has_begun(&self->sampler))
         is_sample = begin_thread(self, size);
     is_sample = is_sample && pprofdelta_sampler_take(&self->sampler, size, weight);
@@ -41,17 +48,24 @@ typedef struct sample {
     pprofdelta_heap_event event; /* without the stack */
 } sample;
 
-static void track_sample(void *cookie)
+static void track_stack(void *cookie, const uint64_t *stack, size_t depth)
 {
     sample *s = cookie;
-    uint64_t stack[PD_STACK_MAX];
     s->event.stack = stack;
-    s->event.depth = pd_given.probes ? 0 : pd_unwind(s->caller, stack);
-    s->event.code = pd_unloaded_number(stack, s->event.depth);
+    s->event.depth = depth;
+    s->event.code = pd_unloaded_number(stack, depth);
     pprofdelta_heap *heap =
         pd_agent_heap(); /* not in the child that a signal handler has made meanwhile */
     if (heap)
         pprofdelta_heap_track(heap, &s->event);
+}
+
+static void track_sample(void *cookie)
+{
+    if (pd_given.probes)
+        track_stack(cookie, NULL, 0);
+    else
+        pd_python_stack(((sample *)cookie)->caller, track_stack, cookie);
 }
 
 void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight, bool is_piece,

@@ -12,6 +12,7 @@
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
 #include "agent/base/region.h"
+#include "agent/python/python.h"
 #include "agent/stacks/stacks.h"
 
 /* Where the variables are that a child clears: by the linker. */
@@ -32,6 +33,7 @@ static void before_fork(void)
         pd_this_thread.is_forking = heap && pd_self_enter();
     if (!level && pd_this_thread.is_forking) {
         pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
+        pd_python_hold();
         pd_mappings_fork(PPROFDELTA_FORK_PREPARE);
         fork_nanos = pd_now();
     }
@@ -47,6 +49,7 @@ static void after_fork_in_parent(void)
         pd_region_fork_parent(level);
     if (has_locks) {
         pd_mappings_fork(PPROFDELTA_FORK_PARENT);
+        pd_python_give();
         pprofdelta_heap_fork(forked, PPROFDELTA_FORK_PARENT, 0);
         pd_this_thread.is_forking = false;
     }

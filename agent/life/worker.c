@@ -173,6 +173,8 @@ static void prepare_for_death(void)
     pd_live_beat();
     pd_summary_tell();
     pd_delivery_release();
+    if (pd_the_agent.tend)
+        pd_the_agent.tend();
 }
 
 /* Returns whether threads have waited for memory for so long since the last call, a second ago. */

@@ -172,7 +172,7 @@ static uintptr_t end_of_stack(uintptr_t sp)
 }
 
 /* Returns false if the compiler's unwinder must be used. */
-static bool walk_frames(const pd_caller *caller, uint64_t *stack, size_t *depth)
+static bool walk_frames(const pd_caller *caller, uint64_t *stack, uintptr_t *tops, size_t *depth)
 {
     pd_caller at = *caller;
     uintptr_t end = end_of_stack(at.sp), in_call = 1; /* 0: the frame was interrupted */
@@ -184,6 +184,8 @@ static bool walk_frames(const pd_caller *caller, uint64_t *stack, size_t *depth)
                 find_stack(&pd_this_thread, &at);
                 end = end_of_stack(at.sp);
             }
+            if (tops)
+                tops[*depth] = at.sp;
             stack[(*depth)++] = at.pc - in_call;
         }
         pd_frame_rule rule = rule_at(at.pc - in_call);
@@ -212,6 +214,7 @@ static bool walk_frames(const pd_caller *caller, uint64_t *stack, size_t *depth)
 
 typedef struct trace {
     uint64_t *stack;
+    uintptr_t *tops;
     size_t depth;
     uintptr_t pc; /* of the caller; the frames before it are the agent's */
     bool has_begun;
@@ -227,16 +230,20 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *coo
         return _URC_NO_REASON;
     if (t->depth == PD_STACK_MAX || !pc)
         return _URC_END_OF_STACK;
-    if (!pd_code_is_own(pc))
+    if (!pd_code_is_own(pc)) {
+        if (t->tops)
+            t->tops[t->depth] = _Unwind_GetCFA(context);
         t->stack[t->depth++] = is_before ? pc : pc - 1;
+    }
     return _URC_NO_REASON;
 }
 
-size_t pd_unwind(const pd_caller *caller, uint64_t stack[PD_STACK_MAX])
+size_t pd_unwind(const pd_caller *caller, uint64_t stack[PD_STACK_MAX],
+                 uintptr_t tops[PD_STACK_MAX])
 {
     PD_KEEP_ERRNO;
-    trace t = {.stack = stack, .pc = plain_address(caller->pc)};
-    if (!walk_frames(caller, stack, &t.depth)) {
+    trace t = {.stack = stack, .tops = tops, .pc = plain_address(caller->pc)};
+    if (!walk_frames(caller, stack, tops, &t.depth)) {
         t.depth = 0;
         _Unwind_Backtrace(note_frame, &t);
     }

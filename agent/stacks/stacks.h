@@ -29,10 +29,11 @@ typedef struct pd_caller {
 
 enum { PD_STACK_MAX = 256 };
 
-/* Fills the stack with addresses within the call instructions, the caller first. Returns the number
- * of frames. Keeps errno. Frames of the agent are left out at any depth, since a function of the agent
- * may have called the program's operator new. */
-size_t pd_unwind(const pd_caller *caller, uint64_t stack[PD_STACK_MAX]);
+/* Fills the stack with addresses within the call instructions, the caller first, and tops with the stack pointer in
+ * each frame (NULL: it is not wanted). Returns the number of frames. Keeps errno. Frames of the agent are left out at any depth, since a function
+ * of the agent may have called the program's operator new. */
+size_t pd_unwind(const pd_caller *caller, uint64_t stack[PD_STACK_MAX],
+                 uintptr_t tops[PD_STACK_MAX]);
 
 /* Empties the cache of rules. Call after code was unloaded. */
 void pd_unwind_forget(void);

@@ -24,7 +24,7 @@ static unsigned char grade_of(const cli_leaks_run *run, const cli_frame *frame)
 {
     const cli_frame_text *text = &frame->text;
     bool is_own_file = !cli_string_compare(text->module, run->binary);
-    if (frame->kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_STARTS))
+    if (frame->kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_STARTS | CLI_FRAME_INTERPRETS))
         return OF_ALLOCATOR;
     return cli_frame_is_of_library(text->name, is_own_file ? cli_string_of("") : text->module,
                                    text->file)

@@ -208,12 +208,34 @@ static const char *read_file(remains *r)
 
 /* ---- the window ------------------------------------------------------------------------------ */
 
+static const void *find_bytes(const void *cookie, uint64_t address, size_t len)
+{
+    const remains *r = cookie;
+    for (size_t i = 0; i < r->areas_len; i++) {
+        const uint64_t off = address - r->areas[i].base;
+        if (off < r->areas[i].len && len <= r->areas[i].len - off && off % sizeof(uint64_t) == 0)
+            return (const char *)r->areas[i].bytes + off;
+    }
+    return NULL;
+}
+
+/* A pprofdelta_symbolizer for the frames of an interpreter. */
+static void name_frame(void *cookie, uint64_t number, pprofdelta_symbol *out)
+{
+    static pprofdelta_frame frame;
+    if (pd_remains_name_frame(find_bytes, cookie, number, &frame))
+        *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
+}
+
 static const char *make_tracker(remains *r, pprofdelta_error *err)
 {
     const pd_remains_head *head = r->head;
     const pprofdelta_heap_remains from = {r->areas, r->areas_len, head->root};
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     options.compression = PPROFDELTA_PLAIN;
+    options.flags = PPROFDELTA_HEAP_NAMES_ONLY;
+    options.symbolize = name_frame;
+    options.symbolize_cookie = r;
     if (head->has_account) {
         options.gauge = PD_ACCOUNT_TYPE;
         options.gauge_unit = PD_ACCOUNT_UNIT;

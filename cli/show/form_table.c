@@ -68,15 +68,14 @@ typedef struct table {
 /* ---- rows --------------------------------------------------------------------------------- */
 
 /* Adds the value to each function of these frames that is not in the stack so far. */
-static void add_cumulative(const table *t, size_t side, const cli_frame *from, const cli_frame *to,
-                           int64_t value)
+static void add_cumulative(const table *t, const cli_stack *stack, const cli_frame *from,
+                           const cli_frame *to, int64_t value)
 {
     size_t cum = t->shown->types.len, stacks = t->stacks, *seen = t->name_seen;
-    uint64_t hides = t->shown->hides;
     row *rows = t->rows;
     for (; from < to; from++)
-        if (seen[from->name] != stacks && !(from->matches & hides)) {
-            cli_sum_add(&rows[from->name].sums[side][cum], value);
+        if (seen[from->name] != stacks && !cli_stack_hides(t->shown, stack, from)) {
+            cli_sum_add(&rows[from->name].sums[stack->side][cum], value);
             seen[from->name] = stacks;
         }
 }
@@ -103,7 +102,7 @@ static uint64_t add_stack(void *cookie, const cli_stack *stack, const cli_sample
         if (seen[at] == t->stacks)
             continue;
         seen[at] = is_part ? seen[at] : t->stacks;
-        add_cumulative(t, stack->side, from, to, value);
+        add_cumulative(t, stack, from, to, value);
         frames += (uint64_t)(to - from);
     }
     return frames;

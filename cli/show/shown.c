@@ -108,7 +108,7 @@ static unsigned char kind_of(const cli_shown *shown, const cli_frame *frame, con
 }
 
 /* The name as it is shown matches, the full one, the source file, and the file of the mapping. */
-static void judge_frames(const cli_shown *shown)
+static void judge_frames(cli_shown *shown)
 {
     uint64_t *names = cli_keep(shown->names_len, sizeof *names);
     const cli_frame **last = cli_keep(shown->names_len, sizeof *last);
@@ -121,6 +121,7 @@ static void judge_frames(const cli_shown *shown)
         frame->matches = names[frame->name] | cli_filters_match_frame(shown->filters, &frame->text);
         frame->kind = kind_of(shown, frame, last[frame->name]);
         last[frame->name] = frame;
+        shown->has_interpreter |= (frame->kind & CLI_FRAME_INTERPRETS) != 0;
     }
     cli_drop(last);
     cli_drop(names);
@@ -220,7 +221,7 @@ const cli_frame *cli_walk_next(cli_walk *w)
     }
     do
         frame = w->is_inwards ? walk_in(w) : walk_out(w);
-    while (frame && frame->matches & w->shown->hides);
+    while (frame && cli_stack_hides(w->shown, w->stack, frame));
     return frame;
 }
 
@@ -234,7 +235,7 @@ const cli_frame *cli_stack_leaf(const cli_shown *shown, const cli_stack *stack)
     cli_walk w = cli_walk_from_leaf(shown, stack);
     for (size_t at; (at = cli_walk_location(&w, &from, &to, &is_part)) != SIZE_MAX;)
         for (; from < to && !source->is_hidden[at]; from++)
-            if (!(from->matches & shown->hides))
+            if (!cli_stack_hides(shown, stack, from))
                 return from;
     return NULL;
 }
@@ -297,6 +298,26 @@ static void find_ends(ends *e, const cli_shown *shown, const cli_stack *stack, b
         e->kinds[i] = e->frames[i]->kind;
 }
 
+static bool is_of_python(const cli_frame *frame)
+{
+    return cli_string_ends(frame->text.file, ".py") ||
+           (frame->text.is_foreign && cli_string_begins(frame->text.file, "<"));
+}
+
+/* Hides the interpreter's frames of a stack that has both. */
+static void hide_interpreter(cli_shown *shown, cli_stack *stack)
+{
+    const cli_frame *frame;
+    if (!shown->has_interpreter)
+        return;
+    for (cli_walk w = cli_walk_from_leaf(shown, stack);
+         !stack->is_python && (frame = walk_out(&w));)
+        stack->is_python = is_of_python(frame);
+    for (cli_walk w = cli_walk_from_leaf(shown, stack); stack->is_python && (frame = walk_out(&w));)
+        if (frame->kind & CLI_FRAME_INTERPRETS)
+            shown->is_folded[frame->name] = true;
+}
+
 /* Cuts off the frames that are not shown. Returns the number of frames that were looked at. */
 static size_t fold_stack(cli_shown *shown, cli_stack *stack, ends *e, bool is_heap)
 {
@@ -307,6 +328,7 @@ static size_t fold_stack(cli_shown *shown, cli_stack *stack, ends *e, bool is_he
         if (i < from || i >= to)
             shown->is_folded[e->frames[i]->name] = true;
     cli_stack_cut(shown, stack, from, e->len - to);
+    hide_interpreter(shown, stack);
     return e->len;
 }
 

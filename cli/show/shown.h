@@ -31,6 +31,7 @@
 
 #include "arguments.h"
 #include "names.h"
+#include "show/wrappers.h"
 #include "units.h"
 #include "view.h"
 
@@ -225,6 +226,7 @@ typedef struct cli_stack {
     unsigned char side; /* which profile it is from: 0, or 1 for the second */
     bool is_tagged;     /* see cli_sample */
     bool is_hidden;     /* all frames are: one stands for them */
+    bool is_python;     /* frames of the interpreter are hidden */
     bool is_first;      /* of its group */
 } cli_stack;
 
@@ -255,6 +257,7 @@ typedef struct cli_shown {
         *frames; /* those of all sources; the last stands for a stack of which all is hidden */
     size_t frames_len;
     bool folds;                 /* wrappers are hidden */
+    bool has_interpreter;       /* a frame is CPython's own */
     uint64_t hides, allocators; /* the bits of the filters of these kinds */
     const cli_string *names;    /* distinct, in the order of their bytes */
     size_t names_len;
@@ -293,8 +296,16 @@ cli_shown_take cli_shown_count;
 cli_stack cli_stack_of(const cli_sample *sample, size_t side);
 void cli_stack_cut(const cli_shown *shown, cli_stack *stack, size_t leaf, size_t root);
 
-/* Cuts off the functions of allocators (only if is_heap) and of start-up. */
+/* Cuts off the functions of allocators (only if is_heap) and of start-up, and hides those of an interpreter. */
 void cli_stack_fold(cli_shown *shown, cli_stack *stack, bool is_heap);
+
+/* Is the frame hidden in the stack? */
+static inline bool cli_stack_hides(const cli_shown *shown, const cli_stack *stack,
+                                   const cli_frame *frame)
+{
+    return (frame->matches & shown->hides) != 0 ||
+           (stack->is_python && frame->kind & CLI_FRAME_INTERPRETS);
+}
 
 /* The first frame that is shown; NULL: there is none. */
 const cli_frame *cli_stack_leaf(const cli_shown *shown, const cli_stack *stack);

@@ -79,11 +79,11 @@ static const char *const library_names[] = {"std::*",      "<std::*",  "__gnu_cx
 static const char *const library_folders[] = {"/lib/*", "/lib64/*", "/usr/lib/*", "/usr/lib64/*",
                                               "/usr/include/*", "/usr/share/*",
                                               "/usr/local/include/*", "/usr/local/lib/*",
-                                              /* Go and Rust */
-                                              "/usr/local/go/*", "/rustc/*", NULL};
+                                              /* Go, Rust and Python */
+                                              "/usr/local/go/*", "/rustc/*", "<frozen *", NULL};
 static const char *const library_parts[] = {
-    "/.cargo/registry/", "/.cargo/git/",    "/.rustup/", "/pkg/mod/",
-    "/go/src/runtime/",  "/site-packages/", NULL};
+    "/.cargo/registry/", "/.cargo/git/",    "/.rustup/",     "/pkg/mod/",
+    "/go/src/runtime/",  "/site-packages/", "/lib/python3.", NULL};
 
 /* The beginnings of the names of files, without their folders. */
 static const char *const allocator_files[] = {"libpprofdelta-agent.*", "libjemalloc.*",
@@ -91,6 +91,8 @@ static const char *const allocator_files[] = {"libpprofdelta-agent.*", "libjemal
 static const char *const libc_files[] = {"libc.so.*",      "libc-2.*",  "libpthread.so.*",
                                          "libpthread-2.*", "ld-musl-*", "libc.musl-*",
                                          "ld-linux*",      NULL};
+
+static const char *const interpreter_files[] = {"python", "python3*", "libpython3*", NULL};
 
 /* ---- matching ----------------------------------------------------------------------------- */
 
@@ -241,6 +243,8 @@ unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, boo
                                                    : named_kind(name, source);
     if (is_among(allocator_files, base))
         kind |= CLI_FRAME_ALLOCATES;
+    if (is_among(interpreter_files, base))
+        kind |= CLI_FRAME_INTERPRETS;
     if ((is_nameless || kind & CLI_FRAME_STARTS) && is_among(libc_files, base))
         kind |= CLI_FRAME_STARTS | CLI_FRAME_IN_LIBC;
     return kind;

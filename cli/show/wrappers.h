@@ -8,7 +8,9 @@
  *     main  serve  std::vector::push_back  std::vector::_M_realloc_insert  std::string::string  malloc
  *                  the program's call      `-- hidden -------------------------------------------'
  *
- * A frame of any kind in the middle of a stack is shown. */
+ * A frame of any kind in the middle of a stack is shown, but for those of CPython itself between Python frames:
+ *
+ *     main.<module>  main.load_rows  numpy.zeros  PyArray_Zeros     with --all-frames: PyEval_EvalCode, _PyEval_Vector, ... */
 #ifndef CLI_SHOW_WRAPPERS_H
 #define CLI_SHOW_WRAPPERS_H
 
@@ -21,7 +23,8 @@ enum {
     CLI_FRAME_IS_NAMELESS = 8, /* the frame has no function */
     CLI_FRAME_IS_MAIN = 16,    /* main: a start if it calls CLI_FRAME_STARTS_RUST */
     CLI_FRAME_STARTS_RUST = 32,
-    CLI_FRAME_IN_LIBRARY = 64 /* a public function of the library of C++ or Rust */
+    CLI_FRAME_IN_LIBRARY = 64, /* a public function of the library of C++ or Rust */
+    CLI_FRAME_INTERPRETS = 128 /* of CPython itself: hidden in a stack that has a Python frame */
 };
 
 /* What a frame is: the bits above. name is the function as it is shown, demangled or not; file is

@@ -10,7 +10,7 @@ import subprocess
 import termios
 
 from inputs import peak_of
-from pb import Stack, Writer, chunk, gz, mapped, number, packed, profile, varint
+from pb import HEAP, Stack, Writer, chunk, gz, mapped, number, packed, profile, varint
 from samples import T1, cur
 
 
@@ -285,3 +285,25 @@ def test_samples_in_every_encoding(t):
             want = want or got
             t.equal(got, want, kind)
         t.contains(want[2], "f3;f3;f0 1\n", "f3;f3;f1;f1;f0;f0 3\n", "f3;f3;f2;f1;f1 2\n")
+
+
+def test_frames_of_an_interpreter_are_folded(t):
+    """CPython's own frames are hidden where the stack has a frame of Python, and only there."""
+    w = Writer(HEAP)
+    files = {"python3.11": 1, "libnumpy.so": 2}
+    frames = [("PyDataMem_NEW", "", "libnumpy.so"), ("_PyEval_EvalFrameDefault", "", "python3.11"), ("rows.load", "/srv/rows.py", ""),
+              ("Py_RunMain", "", "python3.11"), ("list_resize", "", "python3.11")]
+    for stack in ((1, 2, 3, 4), (5, 2, 3, 4), (5, 4)):
+        w.sample(stack, [1, 10, 1, 10], [])
+    for i, (name, source, module) in enumerate(frames, 1):
+        w.location(i, files.get(module, 0), 0x1000 * i if module else 0, [(i, 7)])
+        w.function(i, name, source)
+    for name, i in files.items():
+        w.mapping(i, 0x1000, 0x100000, 0, "/usr/lib/" + name, "", number(7, 1))
+    t.write("p", w.bytes())
+    t.equal(t.succeeds("show", "p", "--folded").text.splitlines(),
+            ["Py_RunMain;list_resize 10", "rows.load 10", "rows.load;PyDataMem_NEW 10"])
+    t.contains(t.succeeds("show", "p", "--stacks").text, "rows.load", "/srv/rows.py:7")
+    t.contains(t.succeeds("show", "p", "--folded", "--all-frames").text,
+               "Py_RunMain;rows.load;_PyEval_EvalFrameDefault;PyDataMem_NEW 10")
+    t.contains(t.succeeds("show", "p").text, "hidden    3 wrapper and start-up functions")

@@ -15,7 +15,7 @@ sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
 
-MODULES = ("own_targets", "either_libc", "accounts", "endings", "killed", "dropped", "allocators", "starting", "outputs_of", "saying", "probes", "attached", "trees",
+MODULES = ("own_targets", "either_libc", "accounts", "endings", "killed", "dropped", "allocators", "starting", "outputs_of", "saying", "probes", "attached", "python_heaps", "trees",
            "programs", "planted", "page")
 
 if __name__ == "__main__":

@@ -50,9 +50,10 @@ APART static void compare(void)
 {
     trace theirs = {.len = 0};
     static uint64_t ours[PD_STACK_MAX];
-    const pd_caller caller = PD_HERE();    // NOLINT: a signal handler calls it, which is the test
-    size_t len = pd_unwind(&caller, ours); // NOLINT
-    _Unwind_Backtrace(note, &theirs);      // NOLINT
+    static uintptr_t tops[PD_STACK_MAX];
+    const pd_caller caller = PD_HERE(); // NOLINT: a signal handler calls it, which is the test
+    size_t len = pd_unwind(&caller, ours, tops); // NOLINT
+    _Unwind_Backtrace(note, &theirs);            // NOLINT
     /* theirs begins in this function, ours with its caller */
     bool is_same = theirs.len > 1 && len == theirs.len - 1 &&
                    memcmp(ours, theirs.at + 1, len * sizeof *ours) == 0;
@@ -215,12 +216,13 @@ TEST(walks_of_a_coroutine)
 TEST(a_stack_without_tables)
 {
     uint64_t stack[PD_STACK_MAX];
+    uintptr_t tops[PD_STACK_MAX];
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     const uintptr_t wrong[] = {0, 8, here + 3, here - 64, UINTPTR_MAX - 7, (uintptr_t)stack};
     memset(stack, 0x41, sizeof stack);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const pd_caller caller = {.pc = 0x1000, .sp = here, .fp = wrong[i]};
-        size_t len = pd_unwind(&caller, stack);
+        size_t len = pd_unwind(&caller, stack, tops);
         CHECK(len >= 1 && len <= 3 && stack[0] == 0xfff);
     }
 }

@@ -1,0 +1,166 @@
+"""Python programs: what their lines hold, on every CPython of this machine."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import pb
+import recorded
+from agents import record, recovered, start, stop, until
+
+HELD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "targets", "held.py")
+MINORS = range(9, 14)
+DEEPER = "(deeper frames)"
+
+
+def interpreters():
+    """{minor version: paths} of CPython, without the scripts that start one."""
+    places = glob.glob("/usr/bin/python3.*[0-9]") + glob.glob(os.path.expanduser("~/.pyenv/versions/3.*/bin/python3"))
+    for minor in MINORS:
+        places += filter(None, [shutil.which(f"python3.{minor}"), f"/usr/local/bin/python3.{minor}"])
+    found = {}
+    ask = "import sys; print(sys.implementation.name, sys.version_info[1], sys.executable)"
+    for place in places:
+        if os.path.exists(place):
+            said = subprocess.run([place, "-c", ask], capture_output=True, text=True, check=False).stdout.split()
+            if len(said) == 3 and said[0] == "cpython" and int(said[1]) in MINORS:
+                found.setdefault(int(said[1]), set()).add(os.path.realpath(said[2]))
+    return {minor: sorted(paths) for minor, paths in found.items()}
+
+
+def each(t):
+    found = interpreters()
+    if not found:
+        t.skip("there is no CPython from 3.9 to 3.13")
+    return [path for minor in sorted(found) for path in found[minor]]
+
+
+def ends(t):
+    """The oldest and the newest."""
+    found = each(t)
+    return sorted({found[0], found[-1]})
+
+
+class Lines:
+    """Stacks of a profile, leaf first, as frames (name, file, line); native frames have line 0."""
+
+    def __init__(self, path):
+        read = pb.read(pb.load(path))
+        def frame(location):
+            names = [(*read.functions[function][0:3:2], line) for function, line, _ in read.lines[location]]
+            return names[0] if names and not read.locations[location][1] else (names[0][0] if names else "?", "", 0)
+        frames = {location: frame(location) for location in read.locations}
+        self.samples = [([frames[i] for i in stack], sample[2]) for stack, sample in zip(read.stacks, read.samples)]
+
+    def by_line(self, file, column):
+        """{line: sum} by the first frame in the stack that is of a Python file, where it is this one."""
+        sums = {}
+        for stack, values in self.samples:
+            frame = next((frame for frame in stack if frame[2]), None)
+            if frame and frame[1] == file:
+                sums[frame[2]] = sums.get(frame[2], 0) + values[column]
+        return sums
+
+
+def marks(path):
+    with open(path, encoding="utf-8") as file:
+        found = ((line, re.search(r"# at (\w+(?: \w+)*)$", text)) for line, text in enumerate(file, 1))
+        return {match[1]: line for line, match in found if match}
+
+
+def hold(t, interpreter, *how, **kwargs):
+    """Runs the program. Returns what it said that it holds, and its profiles."""
+    shutil.rmtree(t.path("out"), ignore_errors=True)
+    ran = record(t, interpreter, "-S", HELD, *how, options=["--rate=1"], **kwargs)
+    t.equal(ran.code, 0, ran.err)
+    return list(map(json.loads, ran.out.splitlines())), windows(t)
+
+
+def windows(t):
+    """The last profile of each process, in the order of their numbers."""
+    return [Lines(paths[-1]) for _, paths in sorted(recorded.files(t.path("out")).items())]
+
+
+def judge(t, interpreter, profile, truth, is_child=False):
+    sums = profile.by_line(HELD, recorded.INUSE_BYTES)
+    allocated = profile.by_line(HELD, recorded.ALLOC_BYTES)
+    lines = marks(HELD)
+    got = {mark: sums.get(lines[mark], 0) for mark in truth}
+    t.equal(got, truth, interpreter)
+    for mark in () if is_child else truth:
+        t.check(allocated.get(lines[mark], 0) > 0, f"{interpreter}: {mark} has allocated nothing")
+
+
+def frames_of(t, profile, mark):
+    """The Python frames above the leaf of a stack that ends at the mark."""
+    line = marks(HELD)[mark]
+    for stack, _ in profile.samples:
+        frames = [frame for frame in stack if frame[2]]
+        if frames and frames[0][1:] == (HELD, line):
+            return [frame[0] for frame in frames], stack
+    t.check(False, f"no stack is of the line of {mark}")
+
+
+def test_lines_hold_what_they_say(t):
+    for interpreter in each(t):
+        truth, found = hold(t, interpreter, "exit")
+        t.equal((len(truth), len(found)), (1, 1), interpreter)
+        judge(t, interpreter, found[0], truth[0])
+        names, stack = frames_of(t, found[0], "callback")
+        t.equal(names, ["held.callback", "held.hold_called", "held.<module>"], interpreter)
+        at = [frame[0] for frame in stack].index("held.callback")
+        t.check(not stack[at + 1][2], f"{interpreter}: no native frame is between a callback and its caller")
+        names, _ = frames_of(t, found[0], "coroutine")
+        t.equal(names[:3], ["held.awaited", "held.awaits", "held.hold_awaited"], interpreter)
+        names, stack = frames_of(t, found[0], "deep")
+        t.equal((set(names), stack[-1][0]), ({"held.deep"}, DEEPER), interpreter)
+
+
+def test_children(t):
+    """fork: the child has what its parent held, and what it holds itself."""
+    for interpreter in ends(t):
+        truth, found = hold(t, interpreter, "fork")
+        t.equal((len(truth), len(found)), (2, 2), interpreter)
+        for i, said in enumerate(truth):
+            judge(t, interpreter, found[i], said, is_child=i > 0)
+
+
+def test_other_allocators(t):
+    """The interpreter writes its allocators anew when it starts. The agent finds out while it waits. With debug hooks an
+    object has 32 or 64 bytes more."""
+    for interpreter in ends(t):
+        for name, more in (("malloc", 0), ("debug", 64)):
+            (truth,), (found,) = hold(t, interpreter, "exit", "0.4", env={**os.environ, "PYTHONMALLOC": name})
+            sums, lines = found.by_line(HELD, recorded.INUSE_BYTES), marks(HELD)
+            for mark, want in truth.items():
+                got = sums.get(lines[mark], 0)
+                t.check(want <= got <= want + 401 * more and (want or not got), f"{interpreter}: {name}: {mark}: {got} of {want}")
+
+
+def test_an_interpreter_that_is_not_known(t):
+    """Its stacks are native, and one line says so."""
+    newer = t.write("newer.c", b"""#include <stdlib.h>
+const char *Py_GetVersion(void) { return "3.99.1 (main)"; }
+int main(void) { return malloc(5000) == NULL; }
+""")
+    done = subprocess.run(["cc", "-O0", "-rdynamic", newer, "-o", t.path("newer")], check=False)
+    t.equal(done.returncode, 0)
+    ran = record(t, t.path("newer"), options=["--rate=1"], end=None)
+    t.equal((ran.code, ran.err.count("Python 3.99.1: this version is not known")), (0, 1), ran.err)
+
+
+def test_what_was_killed(t):
+    """recover names the lines."""
+    for interpreter in ends(t):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        process = start(t, interpreter, "-S", HELD, "wait", options=["--rate=1"])
+        truth = json.loads(process.stdout.readline())
+        until(lambda: any(name.endswith(".live") for name in os.listdir(t.path("out"))))
+        stop(t, process, signal.SIGKILL)
+        recovered(t, t.path("out"), 1)
+        (found,) = windows(t)
+        judge(t, interpreter, found, truth)

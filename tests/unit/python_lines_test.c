@@ -1,0 +1,80 @@
+/* The tables of lines in code objects: what three versions of CPython wrote for one function, and tables that are cut. */
+#include "../support/test.h"
+
+#include "agent/python/python.h"
+
+#include <stdlib.h>
+
+/* def f(a,
+ *       b):
+ *     x = a
+ *
+ *     y = (b +
+ *          a)
+ *     for i in range(3):
+ *         if i: x += 1
+ *     return x, y */
+static const uint8_t of_3_9[] = {0, 2, 4, 2, 2, 1, 2, 255, 4, 2, 12, 1, 14, 1};
+static const uint8_t of_3_10[] = {4, 2, 2, 2, 2, 1, 4, 255, 12, 2, 12, 1, 2, 128, 8, 1};
+static const uint8_t of_3_11[] = {128, 0,   224, 8,   9,  128, 65,  224, 9,   10,  216, 9,   10,
+                                  241, 3,   1,   10,  11, 128, 65,  229, 13,  18,  144, 49,  137,
+                                  88,  140, 88,  240, 0,  1,   5,   21,  240, 0,   1,   5,   21,
+                                  136, 1,   216, 11,  12, 136, 12,  136, 97,  144, 49,  137, 102,
+                                  136, 97,  248, 216, 11, 12,  136, 97,  136, 52,  128, 75};
+
+/* The lines of the instructions, as co_lines() has them; 0 is none, which is that of the instruction before. */
+static const int old[] = {3, 3, 5, 6, 5, 5, 7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9};
+static const int new[] = {1, 3, 3, 5, 6, 5, 5, 5, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+                          7, 7, 7, 7, 7, 7, 8, 8, 8, 8, 8, 8, 8, 8, 9, 9, 9, 9};
+
+static const struct version {
+    unsigned minor;
+    const uint8_t *table;
+    size_t len;
+    const int *lines;
+    long instructions;
+} versions[] = {{9, of_3_9, sizeof of_3_9, old, sizeof old / sizeof *old},
+                {10, of_3_10, sizeof of_3_10, old, sizeof old / sizeof *old},
+                {11, of_3_11, sizeof of_3_11, new, sizeof new / sizeof *new}};
+
+static int line_of(const struct version *v, long instruction)
+{
+    return pd_python_line(v->minor, v->table, v->len, 1, instruction);
+}
+
+TEST(lines_of_one_function)
+{
+    for (size_t v = 0; v < sizeof versions / sizeof *versions; v++)
+        for (long i = 0; i < versions[v].instructions; i++)
+            CHECK(line_of(&versions[v], 2 * i) == versions[v].lines[i]);
+}
+
+TEST(before_the_first_instruction)
+{
+    for (size_t v = 0; v < sizeof versions / sizeof *versions; v++)
+        CHECK(line_of(&versions[v], -2) == 1);
+}
+
+/* Reads no byte behind the table: the sanitizers see that. */
+TEST(every_prefix_of_a_table)
+{
+    for (size_t v = 0; v < sizeof versions / sizeof *versions; v++)
+        for (size_t len = 0; len <= versions[v].len; len++) {
+            uint8_t *table = malloc(len ? len : 1);
+            memcpy(table, versions[v].table, len);
+            int line =
+                pd_python_line(versions[v].minor, table, len, 1, 2 * versions[v].instructions);
+            CHECK(line >= 1 && line <= 9);
+            free(table);
+        }
+}
+
+/* The forms of an entry with larger numbers: 13 and 14 have a signed number of six bits in each byte. */
+TEST(lines_far_away)
+{
+    static const uint8_t far[] = {0x80 | 13 << 3, 0x40 | 0x28, 0x1, 0x80 | 14 << 3, 0x3, 0, 0, 0};
+    CHECK(pd_python_line(12, far, sizeof far, 100, 0) == 152);
+    CHECK(pd_python_line(12, far, sizeof far, 100, 2) == 151);
+}
+
+TEST_MAIN()
