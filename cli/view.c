@@ -240,6 +240,12 @@ bool cli_profile_has_bytes(const cli_profile *profile)
     return false;
 }
 
+uint64_t cli_profile_offset(const Pd__View__Mapping *mapping, uint64_t address)
+{
+    bool is_in_memory = address >= mapping->memory_start;
+    return is_in_memory ? address - mapping->memory_start + mapping->file_offset : address;
+}
+
 size_t cli_profile_file_len(cli_string name)
 {
     static const char mark[] = " (deleted)", shared[] = "/dev/shm/";
