@@ -300,7 +300,7 @@ def test_symbolize_says_what_there_was(t):
 
 
 def test_hosts_in_ebpf(t):
-    """Native places of eBPF are offsets in their file; samples are counted by their times."""
+    """Native places of eBPF are addresses of their file, also where the mapping has moved; samples are counted by their times."""
     files(t)
     shown = t.succeeds("show", "--folded", "ebpf-host.1.pb").text
     t.contains(shown, "python3.12+0x1f0011;python3.12+0x1f2a30;entry_SYSCALL_64_after_hwframe;", "libjvm.so+0x8a1b40;void com.shop.Book.<init>",
@@ -308,6 +308,7 @@ def test_hosts_in_ebpf(t):
     t.contains(t.succeeds("show", "ebpf.1.pb", "ebpf.2.pb", "--folded").text, "<lambda>;linux-vdso.1.so+0x9c3 5 4\n")
     total = read(t.succeeds("sum", "ebpf.1.pb", "ebpf.2.pb", "-c", "samples", "--force").out)
     t.equal(by_depth((len(names), values[0]) for names, _, values in total.samples), {3: 5 + 4, 6: 3 + 6, 1: 1})
+    t.equal(sorted(place[1] for place in total.locations.values() if place[1]), [0x9c3, 0x1f0011, 0x1f2a30])
 
 
 if __name__ == "__main__":
