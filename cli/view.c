@@ -240,6 +240,13 @@ bool cli_profile_has_bytes(const cli_profile *profile)
     return false;
 }
 
+uint64_t cli_profile_offset(const Pd__View__Mapping *mapping, uint64_t address)
+{
+    bool has_range = mapping->memory_start < mapping->memory_limit;
+    bool is_of_file = has_range && (int64_t)(address - mapping->memory_start) < 0;
+    return is_of_file ? address : address - mapping->memory_start + mapping->file_offset;
+}
+
 size_t cli_profile_file_len(cli_string name)
 {
     static const char mark[] = " (deleted)", shared[] = "/dev/shm/";

@@ -57,6 +57,8 @@ Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id);
 /* The length of the file's name in a mapping's name: without " (deleted)". 0 if the name is made up for
  * memory without a file. */
 size_t cli_profile_file_len(cli_string name);
+/* The offset in the file of a mapping. An address before the mapping is one already: eBPF profilers write those. */
+uint64_t cli_profile_offset(const Pd__View__Mapping *mapping, uint64_t address);
 
 /* The index of the record that has this id; SIZE_MAX: there is none. */
 size_t cli_ids_find(const cli_ids *ids, uint64_t id);

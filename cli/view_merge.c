@@ -80,7 +80,7 @@ uint64_t cli_merged_location(cli_merged *m, const cli_profile *profile,
     for (size_t i = 0; i < location->n_line; i++)
         frames[i] = frame_of(profile, location->line[i]);
     if (is_in_file)
-        address += mapping->file_offset - mapping->memory_start;
+        address = cli_profile_offset(mapping, address);
     size_t len = m->profile.view->n_location;
     cli_key key =
         is_in_file ? key_in_file(address, file) : key_of_lines(address, frames, location->n_line);

@@ -36,7 +36,7 @@ static cli_string make_name(char to[CLI_FRAME_MADE], const cli_profile *profile,
     if (len)
         to[len++] = is_known ? '+' : '@';
     if (mapping && len && is_known)
-        address += mapping->file_offset - mapping->memory_start;
+        address = cli_profile_offset(mapping, address);
     len += (size_t)snprintf(to + len, CLI_FRAME_MADE - len, "0x%" PRIx64, address);
     return (cli_string){to, len};
 }

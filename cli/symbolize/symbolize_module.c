@@ -326,7 +326,8 @@ static bool to_file(const elf_files *files, const cli_module_request *request, u
     Elf *elf = is_debug ? files->debug.elf : files->binary.elf;
     if (!gelf_getehdr(elf, &header))
         return false;
-    bool is_fixed = header.e_type == ET_EXEC || !request->start;
+    bool is_fixed =
+        header.e_type == ET_EXEC || !request->start || address < request->start; /* eBPF */
     if (is_fixed && is_loaded(elf, address)) {
         *pc = address;
         return true;

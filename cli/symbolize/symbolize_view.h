@@ -34,7 +34,7 @@ typedef struct cli_symbolize_report {
     cli_module_report *modules; /* those with wanted locations; kept (keep.h) */
     size_t len;
     uint64_t locations; /* with an address */
-    uint64_t kept;      /* that had names and were left as they are */
+    uint64_t kept;      /* that had lines and were left as they are */
     uint64_t placeless; /* without a mapping that has a file or a build id */
 } cli_symbolize_report;
 

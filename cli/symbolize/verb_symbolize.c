@@ -84,11 +84,14 @@ static void print_report(const run *r, const cli_symbolize_report *report)
     }
     if (report->placeless)
         cli_note("%" PRIu64 " locations are in no file, so they have no names", report->placeless);
-    if (report->kept && !wanted)
-        cli_note("%s: all %" PRIu64 " locations have names; --force looks for them again",
+    if (!report->locations)
+        cli_note("%s: no location has an address, so nothing was looked for",
+                 r->profile.input.name);
+    else if (report->kept && !wanted)
+        cli_note("%s: all %" PRIu64 " locations have lines; --force looks for them again",
                  r->profile.input.name, report->kept);
     else
-        cli_note("%s: of %" PRIu64 " locations, %" PRIu64 " had names, %" PRIu64
+        cli_note("%s: of %" PRIu64 " locations, %" PRIu64 " had lines, %" PRIu64
                  " have a function now, %" PRIu64 " with a line",
                  r->profile.input.name, report->locations, report->kept, named, lined);
 }

@@ -186,7 +186,7 @@ static void make_locations(table_maker *t, pprofdelta_table *table)
         id[row] = (int64_t)t->rows.locations.keys.keys[row].lo;
         build_id[row] = index_of(build_ids, mapping ? t->model->mappings[mapping - 1].build_id : 0);
         file[row] = index_of(files, mapping ? t->rows.files[mapping - 1] : 0);
-        address[row] = l->address ? l->address + pd_table_rows_place(&t->rows, mapping).bias : 0;
+        address[row] = pd_place_address(pd_table_rows_place(&t->rows, mapping), l->address);
     }
     end_dictionary(t, pd_arrow_child(out, 1), build_ids);
     end_dictionary(t, pd_arrow_child(out, 2), files);

@@ -79,7 +79,7 @@ pd_place pd_table_rows_place(const pd_table_rows *t, uint32_t mapping)
 {
     const pd_model_mapping *m = mapping ? &t->model->mappings[mapping - 1] : NULL;
     return m ? pd_place_in_file(pd_file_key(t->texts[t->files[mapping - 1]], t->texts[m->build_id]),
-                                m->start, m->file_offset)
+                                m->start, m->limit, m->file_offset)
              : PD_NOWHERE_MAPPED;
 }
 

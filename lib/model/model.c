@@ -114,6 +114,12 @@ uint32_t pd_model_find_mapping(const pd_model *m, pd_key key)
     return number == PD_KEYMAP_NONE ? 0 : m->known[number].id;
 }
 
+bool pd_model_may_start(const pd_model *m, pd_key key, uint64_t start)
+{
+    uint32_t number = pd_keymap_find(&m->mapping_keys, key);
+    return number == PD_KEYMAP_NONE || m->known[number].start == start;
+}
+
 uint32_t pd_model_add_mapping(pd_model *m, pd_key key, const pd_model_mapping *mapping)
 {
     pd_model_known *known = pd_model_expect_mapping(m, key, mapping->start);

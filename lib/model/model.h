@@ -40,6 +40,7 @@ typedef struct pd_model_mapping {
     uint64_t start, limit, file_offset;
     uint32_t filename, build_id;
     uint32_t has; /* bit n: the nth flag, from has_functions on */
+    bool stays; /* at its start, because a location has an address before it (profile/identity.h) */
 } pd_model_mapping;
 
 typedef struct pd_model_function {
@@ -166,6 +167,9 @@ uint32_t pd_model_find_mapping(const pd_model *model, pd_key key);
 /* The same, but adds the mapping if it is not there. Its start, as written, is the expected one of the key, if
  * there is one. `key` of the mapping is set. */
 uint32_t pd_model_add_mapping(pd_model *model, pd_key key, const pd_model_mapping *mapping);
+
+/* Is no mapping with this key expected at another start? */
+bool pd_model_may_start(const pd_model *model, pd_key key, uint64_t start);
 
 /* If a mapping with this key is added later, its start is `start`. Returns what is known of the key, or NULL on
  * failure. */

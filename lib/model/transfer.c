@@ -71,6 +71,7 @@ static pd_model_mapping mapping_at(const pd_transfer *t, uint32_t index)
     const pd_mapping *m = &t->tables->mappings[index];
     pd_model_mapping mapping = {.key = mapping_key(t->tables, index),
                                 .start = m->start,
+                                .stays = m->stays,
                                 .limit = m->limit,
                                 .file_offset = m->file_offset,
                                 .filename = m->filename,
@@ -137,13 +138,22 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
     if (t->mappings[index])
         return t->mappings[index];
     pd_model_mapping m = mapping_at(t, index);
-    uint32_t id = pd_model_find_mapping(t->model, m.key);
+    pd_key key = m.key;
+    if (m.stays && !pd_model_may_start(t->model, key, m.start)) {
+        uint64_t words[] = {key.lo, key.hi, m.start};
+        key = pd_key_of_words(words, 3, 0);
+    }
+    uint32_t id = pd_model_find_mapping(t->model, key);
     if (!id) {
         m.filename = pd_transfer_string(t, m.filename);
         m.build_id = pd_transfer_string(t, m.build_id);
-        id = pd_model_add_mapping(t->model, m.key, &m);
+        id = pd_model_add_mapping(t->model, key, &m);
         if (t->more)
             t->more->entry(t->more->cookie, t->model, PD_OWNER_MAPPING, index, id);
+    }
+    if (id && m.stays) {
+        t->model->mappings[id - 1].key = m.key;
+        t->model->mappings[id - 1].stays = true;
     }
     return t->mappings[index] = id;
 }

@@ -135,14 +135,20 @@ pd_key pd_file_key(pd_bytes filename, pd_bytes build_id)
     return file.len ? pd_key_of_bytes(file.ptr, file.len, SEED_FILE) : (pd_key){0, 0};
 }
 
-pd_place pd_place_in_file(pd_key file, uint64_t start, uint64_t file_offset)
+pd_place pd_place_in_file(pd_key file, uint64_t start, uint64_t limit, uint64_t file_offset)
 {
-    return pd_key_is_set(file) ? (pd_place){file, file_offset - start} : PD_NOWHERE_MAPPED;
+    return pd_key_is_set(file) ? (pd_place){file, start, file_offset - start, start < limit}
+                               : PD_NOWHERE_MAPPED;
+}
+
+uint64_t pd_place_address(pd_place place, uint64_t address)
+{
+    return address && !pd_place_is_before(place, address) ? address + place.bias : address;
 }
 
 pd_key pd_location_key_address(pd_place place, uint64_t address, bool is_folded)
 {
-    uint64_t relative = address ? address + place.bias : 0;
+    uint64_t relative = pd_place_address(place, address);
     uint64_t words[] = {place.file.lo, place.file.hi, relative, address != 0};
     return pd_key_of_words(words, 4, is_folded ? SEED_ADDRESS_FOLDED : SEED_ADDRESS);
 }

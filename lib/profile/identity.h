@@ -7,6 +7,9 @@
  *
  *     address - memory_start + file_offset   =   address + bias
  *
+ * An address before memory_start is not in the memory of the mapping: eBPF profilers write addresses of the file
+ * beside the place of the mapping. It is used as it is.
+ *
  * There, its lines are not used: the same program counter is the same place even if the symbolizer
  * gave it another file name. Without a file, an address may be no program counter (interpreters put
  * the offset of a bytecode there). So every other location is identified by its lines, and by its
@@ -88,18 +91,28 @@ bool pd_filename_may_be_one_service(pd_bytes a, pd_bytes b);
 
 /* ---- files, functions and locations ---------------------------------------------------------- */
 
-/* The file of a mapping, and what is added to the addresses in it. */
+/* The file of a mapping, and what is added to the addresses in its memory. */
 typedef struct pd_place {
     pd_key file; /* {0, 0}: none */
-    uint64_t bias;
+    uint64_t start, bias;
+    bool has_range; /* the mapping has a limit behind its start */
 } pd_place;
 
 /* The place of a location without a mapping. */
-#define PD_NOWHERE_MAPPED ((pd_place){{0, 0}, 0})
+#define PD_NOWHERE_MAPPED ((pd_place){{0, 0}, 0, 0, false})
+
+/* Is the address before the mapping, and so one of the file? A difference that moves with the mapping decides. */
+static inline bool pd_place_is_before(pd_place place, uint64_t address)
+{
+    return place.has_range && address && (int64_t)(address - place.start) < 0;
+}
 
 /* The key of a mapping's file; {0, 0}: none. */
 pd_key pd_file_key(pd_bytes filename, pd_bytes build_id);
-pd_place pd_place_in_file(pd_key file, uint64_t start, uint64_t file_offset);
+pd_place pd_place_in_file(pd_key file, uint64_t start, uint64_t limit, uint64_t file_offset);
+
+/* The address in the file; 0 if the address is 0. */
+uint64_t pd_place_address(pd_place place, uint64_t address);
 
 /* Do its lines take part in the identity of a location that has lines? */
 static inline bool pd_location_is_by_lines(pd_place place, uint64_t address)

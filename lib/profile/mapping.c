@@ -82,12 +82,13 @@ pprofdelta_status pd_mapped_recognise(pd_mapped_facts *out, pd_mem *mem,
                             pd_key_equal(same->identity, t->places[i].file) && !is_kernel;
     }
     facts.has_main = t->mappings[0].mark != 0;
-    for (size_t i = 0; i < looked_at(t); i++) {
+    for (size_t i = 0; i < looked_at(t) && !t->has_addresses_of_files; i++) {
         uint32_t mark = t->mappings[i].mark;
         const pd_mapping *m = &t->mappings[i];
         if (!mark || pd_key_equal(t->places[i].file, known->list[mark - 1].file))
             continue;
-        t->places[i] = pd_place_in_file(known->list[mark - 1].file, m->start, m->file_offset);
+        t->places[i] =
+            pd_place_in_file(known->list[mark - 1].file, m->start, m->limit, m->file_offset);
         facts.is_renamed = true;
     }
     *out = facts;

@@ -422,7 +422,7 @@ pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *e
             pd_key *key = &t->string_keys[has_id ? m->build_id : m->filename];
             if (!pd_key_is_set(*key))
                 *key = pd_file_key(t->strings[m->filename], t->strings[m->build_id]);
-            t->places[i] = pd_place_in_file(*key, m->start, m->file_offset);
+            t->places[i] = pd_place_in_file(*key, m->start, m->limit, m->file_offset);
         }
     }
     return pd_tables_identify(t, mem, err);
@@ -432,6 +432,9 @@ pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error
 {
     PD_TRY(PD_RESERVE(mem, t->idents, t->locations_len, err));
     t->by_address = t->by_lines = t->by_both = 0;
+    t->has_addresses_of_files = false;
+    for (size_t i = 0; i < t->mappings_len; i++)
+        t->mappings[i].stays = false;
     for (size_t i = 0; i < t->locations_len; i++) {
         const pd_location *location = &t->locations[i];
         pd_place place =
@@ -443,6 +446,8 @@ pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error
             t->by_both += location->address != 0;
             continue;
         }
+        if (pd_place_is_before(place, location->address))
+            t->has_addresses_of_files = t->mappings[location->mapping].stays = true;
         t->idents[i] = pd_location_key_address(place, location->address, location->is_folded);
         t->by_address++;
     }

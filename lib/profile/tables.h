@@ -58,7 +58,8 @@ typedef struct pd_mapping {
     uint64_t id;
     uint64_t start, limit, file_offset;
     uint32_t filename, build_id;
-    bool has[4];   /* the flags from PD_MAPPING_HAS_FUNCTIONS on */
+    bool has[4]; /* the flags from PD_MAPPING_HAS_FUNCTIONS on */
+    bool stays;  /* an address before its start is one of the file: it is written with this start */
     uint32_t mark; /* used by mapping.c */
     uint64_t off;  /* of its message, for errors, as in all structs below */
 } pd_mapping;
@@ -101,9 +102,10 @@ typedef struct pd_tables {
     pd_function *functions;
     pd_line *lines;
     pd_location *locations;
-    pd_key *idents;      /* of the locations: see identity.h */
-    pd_place *places;    /* of the mappings: see identity.h */
-    pd_key *string_keys; /* of the strings, while the tables are sealed */
+    pd_key *idents;              /* of the locations: see identity.h */
+    pd_place *places;            /* of the mappings: see identity.h */
+    bool has_addresses_of_files; /* a mapping stays, so a place in memory says nothing of a file */
+    pd_key *string_keys;         /* of the strings, while the tables are sealed */
     size_t types_len, comments_len, strings_len, mappings_len, functions_len, lines_len,
         locations_len;
     size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,

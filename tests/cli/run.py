@@ -16,7 +16,7 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 
 MODULES = ("usage", "inputs", "outputs", "ends", "identity", "reports",
-           "showing", "tables", "filters", "windows", "statuses", "uploading", "waiting", "otlp", "requests", "merging", "exporting",
+           "showing", "tables", "filters", "windows", "statuses", "uploading", "waiting", "otlp", "requests", "merging", "exporting", "producers",
            "leaking", "lifetimes", "peeking", "flames", "answers", "terminals", "texts", "worlds")
 
 if __name__ == "__main__":

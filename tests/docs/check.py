@@ -218,7 +218,7 @@ listed = re.findall(r"^\./dev (\w+)", read("dev"), re.M)
 missing = [command for command in listed if not re.search(rf"`./dev {command}\b", contributing)]
 check("CONTRIBUTING.md has every command of ./dev", len(listed) > 5 and not missing, missing)
 for path in ("README.md", "INSTALL.md", "CONTRIBUTING.md", "SECURITY.md", "VERSIONING.md", "CODE_OF_CONDUCT.md", "lib/README.md", "tests/bench/README.md", "tests/e2e/README.md",
-             "tests/leaks/README.md", "bindings/go/README.md", "bindings/go/PORTING.md", "bindings/otelcol/README.md",
+             "tests/leaks/README.md", "bindings/go/README.md", "bindings/go/PORTING.md", "bindings/otelcol/pprofdeltaprocessor/README.md",
              "bindings/python/README.md", *glob.glob("examples/**/README.md", root_dir=root, recursive=True)):
     text = re.sub(r"```.*?```", "", read(path), flags=re.S)
     anchors = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")

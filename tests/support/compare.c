@@ -87,7 +87,8 @@ static const char *check_twins(arena *a, const reading *r)
     if ((twin = find_twin(a, texts, p->n_location)))
         return arena_format(a, "two locations at %s", twin);
     for (size_t i = 0; i < p->n_mapping; i++)
-        texts[i] = r->mappings[i].part;
+        texts[i] = arena_format(a, "%s from %" PRIx64, r->mappings[i].part,
+                                r->mappings[i].view->memory_start);
     if ((twin = find_twin(a, texts, p->n_mapping)))
         return arena_format(a, "two mappings %s", twin);
     for (size_t i = 0; i < p->n_function; i++) {

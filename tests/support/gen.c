@@ -274,6 +274,9 @@ static void draw_location(gen *g)
         if (!symbolic && !bare) {
             uint64_t size = l->mapping ? l->mapping->limit - l->mapping->start : 1 << 20;
             l->address = (l->mapping ? l->mapping->start : 0) + 1 + rng_below_wide(r, size - 1);
+            bool is_low = l->mapping && l->mapping->start > 1 && l->mapping->start >> 60 == 0;
+            if (is_low && rng_chance(r, 3)) /* an address of the file, wherever the mapping moves */
+                l->address = 1 + rng_below_wide(r, l->mapping->start / 2);
         }
         draw_lines(g, l, bare ? 0 : symbolic || rng_chance(r, 70) ? 1 + rng_below(r, 3) : 0);
         l->is_folded = rng_chance(r, 3);

@@ -63,15 +63,17 @@ static void come_back(gen *g, bool may_fall)
     g->hidden_len = kept;
 }
 
-/* Moves a mapping and the addresses in it; offsets in the file stay. */
+/* Moves a mapping and the addresses in it; offsets in the file and addresses of the file stay. */
 static void move_mapping(gen *g, model_mapping *map)
 {
-    uint64_t by = ((uint64_t)1 + pick(g, 1 << 20)) << 12;
+    uint64_t by = ((uint64_t)1 + pick(g, 1 << 20)) << 12, before = map->start;
+    bool has_range = map->start < map->limit;
     map->start += by;
     map->limit += by;
     for (size_t i = 0; i < g->m.locations_len; i++) {
         model_location *l = g->m.locations[i];
-        if (l->mapping == map && l->address)
+        bool is_of_file = has_range && l->address - before > INT64_MAX;
+        if (l->mapping == map && l->address && !is_of_file)
             l->address = l->address + by ? l->address + by : by;
     }
     if (chance(g, 30)) { /* another part of the same file */

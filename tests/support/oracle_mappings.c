@@ -17,6 +17,14 @@ static bool same_place(const known_mapping *k, const Pd__View__Mapping *m)
            k->limit == m->memory_limit && k->offset == m->file_offset;
 }
 
+static bool any_stays(const reading *r)
+{
+    for (size_t i = 0; i < r->view->n_mapping; i++)
+        if (r->mappings[i].stays)
+            return true;
+    return false;
+}
+
 static bool any_has_name(const reading *r, const char *name)
 {
     for (size_t i = 0; i < r->view->n_mapping; i++)
@@ -110,7 +118,7 @@ void mappings_recognise(work *w, const void *bytes, size_t len)
     const char **files = ARENA_ARRAY(w->arena, const char *, count);
     for (size_t i = 0; i < count; i++) {
         const known_mapping *k = recognise(w, &w->cur.mappings[i]);
-        files[i] = k ? k->file : w->cur.mappings[i].name;
+        files[i] = k && !any_stays(&w->cur) ? k->file : w->cur.mappings[i].name;
         bool is_file = mapping_name(w->arena, &w->cur, i)[0] != '[';
         w->has_main = w->has_main || (k && i == 0);
         w->has_common =

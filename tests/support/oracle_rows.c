@@ -213,11 +213,14 @@ static void make_mappings(work *w)
     const reading *prev =
         w->o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE ? &w->o->base : NULL;
     size_t own = w->cur.view->n_mapping, others = prev ? prev->view->n_mapping : 0;
-    x->mappings = ARENA_ARRAY(w->arena, const char *, own + others);
+    x->mappings = ARENA_ARRAY(w->arena, const char *, own + 2 * others);
     for (size_t i = 0; i < own; i++)
         x->mappings[x->mappings_len++] = w->cur.mappings[i].text;
     for (size_t i = 0; i < others; i++)
         x->mappings[x->mappings_len++] = placed_as_in_cur(w, &prev->mappings[i]);
+    for (size_t i = 0; i < others; i++)
+        if (prev->mappings[i].stays)
+            x->mappings[x->mappings_len++] = prev->mappings[i].text;
     x->main_mapping = own ? w->cur.mappings[0].text : NULL;
 }
 

@@ -263,7 +263,7 @@ static const char *identity_text(const reading *r, const Pd__View__Location *v,
         return buf_string(&b);
     }
     uint64_t address = v->address;
-    if (address && file)
+    if (address && file && !reading_is_of_file(m->view, address))
         address = address - m->view->memory_start + m->view->file_offset;
     buf_text(&b, file ? file : "nowhere");
     buf_format(&b, v->address ? "+%" PRIx64 : " bare", address);
@@ -275,8 +275,10 @@ static void name_location(reading *r, const ids *known, size_t place)
     reading_location *l = &r->locations[place];
     const Pd__View__Location *v = l->view = r->view->location[place];
     l->mapping = v->mapping_id ? find_id(&known->mappings, v->mapping_id) : NOWHERE;
-    const reading_mapping *m = l->mapping == NOWHERE ? NULL : &r->mappings[l->mapping];
+    reading_mapping *m = l->mapping == NOWHERE ? NULL : &r->mappings[l->mapping];
     const char *name = m ? m->name : NULL;
+    if (m && name && v->address && reading_is_of_file(m->view, v->address))
+        m->stays = true;
     const char *lines = lines_text(r, known, v);
     l->identity = identity_text(r, v, m, m ? m->file : NULL, lines);
     buf t = buf_begin(r->arena);

@@ -19,7 +19,14 @@ typedef struct reading_mapping {
     const char *file; /* the identity of its locations: its name, or another mapping's */
     const char *part; /* the part of the file; without a name, same as text */
     const char *text; /* every field except the id */
+    bool stays;       /* an address before its start is one of the file */
 } reading_mapping;
+
+/* An address before a mapping that has a range is one of its file: eBPF profilers write those. */
+static inline bool reading_is_of_file(const Pd__View__Mapping *m, uint64_t address)
+{
+    return m->memory_start < m->memory_limit && address - m->memory_start > INT64_MAX;
+}
 
 typedef struct reading_location {
     const Pd__View__Location *view;

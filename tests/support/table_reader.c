@@ -256,7 +256,8 @@ static place place_of(const comparison *c, uint64_t id)
     const reading_mapping *m = at->mapping == NOWHERE ? NULL : &r->mappings[at->mapping];
     char *file = arena_text(c->a, m ? reading_string(r, m->view->filename) : "");
     const char *build_id = m ? reading_string(r, m->view->build_id) : "";
-    uint64_t moved = m && m->name ? m->view->file_offset - m->view->memory_start : 0;
+    bool is_moved = m && m->name && !reading_is_of_file(m->view, l->address);
+    uint64_t moved = is_moved ? m->view->file_offset - m->view->memory_start : 0;
     place p = {buf_begin(c->a), buf_begin(c->a)};
     quote(&p.shown, c->a, build_id);
     unmark(file);

@@ -103,11 +103,12 @@ def test_another_build_is_not_used(t):
 
 
 def test_addresses_of_the_file(t):
-    """A mapping that begins at 0 has addresses as the file has them."""
+    """A mapping that begins at 0, or behind the address, has addresses as the file has them."""
     elf = Elf.of_shapes(t)
     samples = [("", 1, at, [1, 1]) for at in elf.addresses(*WANTED)]
-    t.write("in.pb", pb.mapped(samples, [(0, 0xffffffff, 0, elf.path, elf.build_id)]))
-    t.equal(has_lines(t)[0], True)
+    for start, limit, offset in (0, 0xffffffff, 0), (0x7f2000000000, 0x7f2000100000, 0x1000):
+        t.write("in.pb", pb.mapped(samples, [(start, limit, offset, elf.path, elf.build_id)]))
+        t.equal(has_lines(t)[0], True, hex(start))
 
 
 def test_several_mappings_and_places_without_a_file(t):
@@ -231,4 +232,4 @@ def test_wrong_command_lines(t):
         t.fails(code, *line.split())
     t.contains(t.succeeds("symbolize", "--help").text, "--debug-dir")
     t.equal(t.succeeds("symbolize", "in.pb", "-q", "-o", "out.pb").err, "")
-    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "have names; --force looks for them again")
+    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "have lines; --force looks for them again")

@@ -181,4 +181,41 @@ TEST(real_pairs_are_as_the_oracle_says)
     }
 }
 
+/* Their types are no counters by name, and their times are those of windows. */
+TEST(other_producers_are_as_the_oracle_says)
+{
+    static const struct producer {
+        const char *name, *end, *counters[5];
+        size_t len;
+    } producers[] = {
+        {"dotnet", "", {"cpu", "cpu-samples", "alloc-samples", "alloc-size"}, 4},
+        {"java-alloc", "", {"allocations"}, 1},
+        {"java-cpu", "", {"cpu"}, 1},
+        {"node-heap", ".gz", {"inuse_objects", "inuse_space"}, 2},
+        {"node-time", ".gz", {"sample", "wall"}, 2},
+        {"perf", "", {"samples", "cpu-clock"}, 2},
+        {"php", "", {"sample", "wall-time", "cpu-time", "alloc-samples", "alloc-size"}, 5},
+        {"ruby", "", {"cpu-time", "cpu-samples", "wall-time", "alloc-samples"}, 4},
+        {"v8", "", {"sample", "wall"}, 2},
+    };
+    for (size_t i = 0; i < 2 * (sizeof producers / sizeof *producers); i++) {
+        const struct producer *p = &producers[i / 2];
+        ENDS(arena_free) arena a = {0};
+        ENDS(twin_end) twin t;
+        pprofdelta_status status = PPROFDELTA_OK;
+        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+        options.on_reset = i % 2 ? PPROFDELTA_ON_RESET_NEGATIVE : PPROFDELTA_ON_RESET_AUTO;
+        options.flags = PPROFDELTA_VERIFY | PPROFDELTA_FORCE;
+        options.counters = p->counters;
+        options.counters_len = p->len;
+        twin_begin(&t, &options, NULL);
+        const char *one = arena_format(&a, "producers/%s.1.pb%s", p->name, p->end);
+        const char *wrong = twin_base(&t, testdata_file(&a, one), &status);
+        CHECK_MSG(!wrong && !status, "%s: %s", p->name, wrong);
+        const char *two = arena_format(&a, "producers/%s.2.pb%s", p->name, p->end);
+        wrong = twin_window(&t, testdata_file(&a, two), &status);
+        CHECK_MSG(!wrong && !status, "%s: %s", p->name, wrong);
+    }
+}
+
 TEST_MAIN()

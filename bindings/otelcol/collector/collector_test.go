@@ -95,9 +95,9 @@ func begin(t *testing.T, role string, args ...string) (*exec.Cmd, io.Reader) {
 }
 
 // serve starts the program, and returns its address.
-func serve(t *testing.T) string {
-	_, out := begin(t, "program")
-	return "http://" + strings.TrimSpace(must(bufio.NewReader(out).ReadString('\n')))
+func serve(t *testing.T) (string, *exec.Cmd) {
+	process, out := begin(t, "program")
+	return "http://" + strings.TrimSpace(must(bufio.NewReader(out).ReadString('\n'))), process
 }
 
 func get(t *testing.T, url string) []byte {
@@ -256,8 +256,8 @@ func requestOf(t *testing.T, p []byte) io.Reader {
 }
 
 // configurations are that of the README, as it is there, and what differs on this machine.
-func configurations(t *testing.T, folder, receiver, exporter string) []string {
-	readme := string(must(os.ReadFile("../README.md")))
+func configurations(t *testing.T, folder, receiver, exporter string, limit int) []string {
+	readme := string(must(os.ReadFile("../pprofdeltaprocessor/README.md")))
 	_, block, _ := strings.Cut(readme, "```yaml\nextensions:")
 	block, _, _ = strings.Cut("extensions:"+block, "```")
 	if n := strings.Count(block, "\n"); n < 10 || n > 20 {
@@ -266,7 +266,9 @@ func configurations(t *testing.T, folder, receiver, exporter string) []string {
 	own := fmt.Sprintf("extensions: {file_storage: {directory: %q}}\n"+
 		"receivers: {otlp: {protocols: {http: {endpoint: %q}}}}\n"+
 		"exporters: {otlp_http: {endpoint: %q}}\n"+
-		"service: {telemetry: {metrics: {level: none}, logs: {disable_stacktrace: true}}}\n", folder, receiver, exporter)
+		"processors: {memory_limiter: {check_interval: 100ms, limit_mib: %d}}\n"+
+		"service: {telemetry: {metrics: {level: none}, logs: {disable_stacktrace: true}}, "+
+		"pipelines: {profiles: {processors: [memory_limiter, pprofdelta]}}}\n", folder, receiver, exporter, limit)
 	args := []string{"--feature-gates=service.profilesSupport"}
 	for name, text := range map[string]string{"1-readme.yaml": block, "2-own.yaml": own} {
 		must(0, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
@@ -276,12 +278,12 @@ func configurations(t *testing.T, folder, receiver, exporter string) []string {
 
 // collect starts a collector, and returns its address when it takes requests. Its port was free a moment
 // ago; another is tried if it was taken since.
-func collect(t *testing.T, folder, exporter string) (string, *exec.Cmd) {
+func collect(t *testing.T, folder, exporter string, limit int) (string, *exec.Cmd) {
 	for range 20 {
 		listener := must(net.Listen("tcp", "127.0.0.1:0"))
 		address := listener.Addr().String()
 		listener.Close()
-		process, out := begin(t, "collector", configurations(t, folder, address, exporter)...)
+		process, out := begin(t, "collector", configurations(t, folder, address, exporter, limit)...)
 		ended := make(chan bool)
 		go func() { _, _ = io.Copy(io.Discard, out); close(ended) }()
 		for isLiving := true; isLiving; {
@@ -301,13 +303,39 @@ func collect(t *testing.T, folder, exporter string) (string, *exec.Cmd) {
 	return "", nil
 }
 
+// What is wrong with a setting is said by "validate" where the Collector asks the processor, and otherwise at the start.
+func TestWrongSettings(t *testing.T) {
+	run := func(setting, command string) string {
+		folder := t.TempDir()
+		wrong := filepath.Join(folder, "wrong.yaml")
+		must(0, os.WriteFile(wrong, []byte("processors: {pprofdelta: {"+setting+"}}\n"), 0o600))
+		args := append(strings.Fields(command), configurations(t, folder, "127.0.0.1:0", "http://127.0.0.1:1", 512)...)
+		process := exec.Command(must(os.Executable()), append(args, "--config="+wrong)...)
+		process.Env = append(os.Environ(), roleName+"=collector")
+		said, err := process.CombinedOutput()
+		if err == nil {
+			return ""
+		}
+		return string(said)
+	}
+	for _, one := range []struct{ setting, command, want string }{
+		{"idle_timeout: 10", "validate", "idle_timeout: 10ns: did you mean 10s?"},
+		{"storage: redis", "validate", ""}, // the Collector does not ask
+		{"storage: redis", "", "storage: the service has no extension redis;"},
+	} {
+		if said := run(one.setting, one.command); !strings.Contains(said, one.want) || (one.want == "") != (said == "") {
+			t.Errorf("%s: %s: %q", one.setting, one.command, said)
+		}
+	}
+}
+
 func TestTwentyRounds(t *testing.T) {
 	folder := t.TempDir()
-	target := serve(t)
+	target, _ := serve(t)
 	received := &sink{kept: map[string]window{}}
 	server := httptest.NewServer(received)
 	defer server.Close()
-	collector, process := collect(t, folder, server.URL)
+	collector, process := collect(t, folder, server.URL, 512)
 	end := func() { _ = process.Process.Kill(); _ = process.Wait() }
 	received.kill = func() { _ = process.Process.Kill() }
 
@@ -318,7 +346,7 @@ func TestTwentyRounds(t *testing.T) {
 	for round := 1; round <= 20; round++ {
 		if killed[round] {
 			end()
-			collector, process = collect(t, folder, server.URL)
+			collector, process = collect(t, folder, server.URL, 512)
 		}
 		get(t, fmt.Sprint(target, "/work?n=", round))
 		heap := get(t, target+"/debug/pprof/heap?gc=1")

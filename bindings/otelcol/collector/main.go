@@ -1,5 +1,5 @@
 // Collector is an OpenTelemetry Collector with the processor pprofdelta, as the Collector's builder makes one: an
-// OTLP receiver, an exporter of OTLP by HTTP, and the file storage. It is what the test of this folder runs.
+// OTLP receiver, a limit of memory, an exporter of OTLP by HTTP, and the file storage. It is what the test of this folder runs.
 //
 //	go run . --feature-gates=service.profilesSupport --config=FILE
 package main
@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/processor"
+	"go.opentelemetry.io/collector/processor/memorylimiterprocessor"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
 	"go.opentelemetry.io/collector/service/telemetry/otelconftelemetry"
@@ -28,7 +29,7 @@ func components() (all otelcol.Factories, err error) {
 	if all.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {
 		return all, err
 	}
-	if all.Processors, err = otelcol.MakeFactoryMap[processor.Factory](pprofdeltaprocessor.NewFactory()); err != nil {
+	if all.Processors, err = otelcol.MakeFactoryMap[processor.Factory](memorylimiterprocessor.NewFactory(), pprofdeltaprocessor.NewFactory()); err != nil {
 		return all, err
 	}
 	if all.Exporters, err = otelcol.MakeFactoryMap[exporter.Factory](otlphttpexporter.NewFactory()); err != nil {

@@ -229,13 +229,29 @@ func TestFourEndpoints(t *testing.T) {
 	}
 }
 
+// post sends a request with one resource for all endpoints, as one resource processor for the program makes it. It returns
+// whether the request was taken, and the answer.
+func post(collector string, request pprofile.Profiles) (bool, string) {
+	attributes := request.ResourceProfiles().At(0).Resource().Attributes()
+	attributes.PutStr("service.name", "checkout")
+	attributes.PutStr("service.instance.id", "1")
+	body := bytes.NewReader(must((&pprofile.ProtoMarshaler{}).MarshalProfiles(request)))
+	answer, err := http.Post("http://"+collector+"/v1development/profiles", "application/x-protobuf", body)
+	if err != nil {
+		return false, err.Error()
+	}
+	_, _ = io.Copy(io.Discard, answer.Body)
+	answer.Body.Close()
+	return answer.StatusCode == http.StatusOK, answer.Status
+}
+
 func scrape(t *testing.T, translate func([]byte) pprofile.Profiles) {
 	folder := t.TempDir()
-	target := serve(t)
+	target, _ := serve(t)
 	received := &sink{kept: map[string]window{}}
 	server := httptest.NewServer(received)
 	defer server.Close()
-	collector, process := collect(t, folder, server.URL)
+	collector, process := collect(t, folder, server.URL, 512)
 	last := map[string]*profile.Profile{}
 	tells := false
 	endpoints := []string{"heap", "allocs", "mutex", "block"}
@@ -243,7 +259,7 @@ func scrape(t *testing.T, translate func([]byte) pprofile.Profiles) {
 		if round == 5 {
 			_ = process.Process.Kill()
 			_ = process.Wait()
-			collector, _ = collect(t, folder, server.URL)
+			collector, _ = collect(t, folder, server.URL, 512)
 		}
 		if round > 0 { // the first mutex profile may have nothing
 			get(t, fmt.Sprint(target, "/work?n=", round))
@@ -254,38 +270,34 @@ func scrape(t *testing.T, translate func([]byte) pprofile.Profiles) {
 			request := translate(scraped)
 			_, said := request.ResourceProfiles().At(0).ScopeProfiles().At(0).Scope().Attributes().Get("pprof.scope.default_sample_type")
 			tells = tells || said
-			// One resource for all, as one resource processor for the program makes it.
-			request.ResourceProfiles().At(0).Resource().Attributes().PutStr("service.name", "checkout")
-			request.ResourceProfiles().At(0).Resource().Attributes().PutStr("service.instance.id", "1")
 			received.mode = ""
 			if (round+at)%4 == 2 && round < 8 {
 				received.mode = "503"
 			}
-			body := bytes.NewReader(must((&pprofile.ProtoMarshaler{}).MarshalProfiles(request)))
-			answer := must(http.Post("http://"+collector+"/v1development/profiles", "application/x-protobuf", body))
-			_, _ = io.Copy(io.Discard, answer.Body)
-			answer.Body.Close()
-			if isEmpty := len(last[endpoint].Sample) == 0; !isEmpty && (answer.StatusCode == http.StatusOK) != (received.mode == "") {
-				t.Errorf("round %d, %s: %s", round, endpoint, answer.Status)
+			isTaken, answer := post(collector, request)
+			if isEmpty := len(last[endpoint].Sample) == 0; !isEmpty && isTaken != (received.mode == "") {
+				t.Errorf("round %d, %s: %s", round, endpoint, answer)
 			}
 		}
 	}
-	whole := func(endpoint, prefix string) map[string]int64 {
-		for _, l := range last[endpoint].Location { // as they were sent
-			slices.SortFunc(l.Line, func(a, b profile.Line) int { return cmp.Compare(a.Line, b.Line) })
-		}
-		return valuesOfPprof(must(profile.Merge([]*profile.Profile{last[endpoint]})), prefix)
-	}
 	for _, kind := range []string{"contentions", "delay"} {
 		for _, name := range []string{"mutex", "block"} {
-			same(t, name+", "+kind, received.sum(func(s string) bool { return strings.HasPrefix(s, name+" ") && strings.HasSuffix(s, kind) }), whole(name, kind))
+			same(t, name+", "+kind, received.sum(func(s string) bool { return strings.HasPrefix(s, name+" ") && strings.HasSuffix(s, kind) }), whole(last[name], kind))
 		}
 	}
 	isHeap := func(series string) bool { return strings.Contains(series, " <nil> alloc_") } // Go names no default type there
 	if tells {
-		same(t, "heap", received.sum(isHeap), whole("heap", "alloc_"))
+		same(t, "heap", received.sum(isHeap), whole(last["heap"], "alloc_"))
 	}
 	same(t, "allocs", received.sum(func(series string) bool {
 		return strings.Contains(series, " alloc_space alloc_") || !tells && isHeap(series)
-	}), whole("allocs", "alloc_"))
+	}), whole(last["allocs"], "alloc_"))
+}
+
+// whole is what a profile has counted, as it was sent: the lines of a place are sorted.
+func whole(p *profile.Profile, prefix string) map[string]int64 {
+	for _, l := range p.Location {
+		slices.SortFunc(l.Line, func(a, b profile.Line) int { return cmp.Compare(a.Line, b.Line) })
+	}
+	return valuesOfPprof(must(profile.Merge([]*profile.Profile{p})), prefix)
 }

@@ -63,9 +63,17 @@ func (c *Config) Validate() error {
 	fail(c.format() == pprofdelta.Pprof, "format: %q is none of %q", c.Format, formats)
 	fail(c.First != firstFull && c.First != firstZero, "first: %q is neither %q nor %q", c.First, firstFull, firstZero)
 	fail(c.MaxTargets < 1 || c.MaxTargets > mostTargets, "max_targets: %d is not from 1 to %d", c.MaxTargets, mostTargets)
-	fail(c.IdleTimeout <= 0, "idle_timeout: %v is not longer than 0", c.IdleTimeout)
+	fail(c.IdleTimeout < time.Second, "idle_timeout: %v%s", c.IdleTimeout, meant(c.IdleTimeout))
 	fail(c.MaxMemory < minMemory || c.MaxMemory > mostMemory, "max_memory: %d MiB is not from %d to %d", c.MaxMemory, minMemory, mostMemory)
 	return errors.Join(wrong...)
+}
+
+// meant says what is wrong with a duration of less than a second. A number without a unit is one of nanoseconds.
+func meant(wrong time.Duration) string {
+	if 0 < wrong && wrong < time.Millisecond {
+		return fmt.Sprintf(": did you mean %v?", wrong*time.Second)
+	}
+	return " is shorter than a second"
 }
 
 // counter returns the name of a type for the library, if it is a counter. Otherwise it returns "". The name

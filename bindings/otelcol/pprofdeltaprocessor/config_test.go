@@ -46,7 +46,12 @@ func TestConfig(t *testing.T) {
 		{"format", "", `format: ""`},
 		{"first", "some", `first: "some" is neither "full" nor "zero"`},
 		{"max_targets", 0, "max_targets: 0 is not from 1"},
-		{"idle_timeout", "0s", "idle_timeout: 0s is not longer"},
+		{"idle_timeout", "0s", "idle_timeout: 0s is shorter than a second"},
+		{"idle_timeout", "-5m", "idle_timeout: -5m0s is shorter than a second"},
+		{"idle_timeout", "999ms", "idle_timeout: 999ms is shorter than a second"},
+		{"idle_timeout", 10, "idle_timeout: 10ns: did you mean 10s?"},
+		{"idle_timeout", 86400, "idle_timeout: 86.4µs: did you mean 24h0m0s?"},
+		{"idle_timeout", "10", "idle_timeout"},
 		{"max_memory", 1, "max_memory: 1 MiB is not from 64"},
 		{"max_target", 1, "max_target"},
 	} {

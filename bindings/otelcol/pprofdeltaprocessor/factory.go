@@ -3,7 +3,7 @@
 // target did since the profile before. OTLP does not say whether a profile is cumulative, and receivers add
 // profiles up, so without it the same allocation is counted by each scrape.
 //
-//	receiver -> config, telemetry: what the user sets and sees
+//	receiver -> config, metadata:  what the user sets and sees
 //	         -> processor.go:      which profiles are cumulative, and the life of their windows
 //	         -> targets.go:        what is remembered of each target, its bounds, and the storage
 //	         -> dictionary.go:     profiles move from one request to another
@@ -12,26 +12,27 @@
 // The module bindings/go has all rules of what a delta is.
 package pprofdeltaprocessor
 
+//go:generate go test -run=TestGenerated -update .
+
 import (
 	"context"
 
+	"github.com/pprofdelta/pprofdelta/bindings/otelcol/pprofdeltaprocessor/internal/metadata"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/processor"
 	"go.opentelemetry.io/collector/processor/xprocessor"
 )
 
-var componentType = component.MustNewType("pprofdelta")
-
 // NewFactory makes the factory of the processor. Its type is pprofdelta.
 func NewFactory() xprocessor.Factory {
-	return xprocessor.NewFactory(componentType, createDefaultConfig,
-		xprocessor.WithProfiles(createProfiles, component.StabilityLevelAlpha))
+	return xprocessor.NewFactory(metadata.Type, createDefaultConfig,
+		xprocessor.WithProfiles(createProfiles, metadata.ProfilesStability))
 }
 
 func createProfiles(_ context.Context, settings processor.Settings, config component.Config,
 	next xconsumer.Profiles) (xprocessor.Profiles, error) {
-	telemetry, err := newTelemetry(settings.TelemetrySettings)
+	telemetry, err := metadata.NewTelemetryBuilder(settings.TelemetrySettings)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,8 @@
 package pprofdeltaprocessor
 
 import (
+	"fmt"
+	"math"
 	"strings"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -25,14 +27,16 @@ const (
 )
 
 // nameOf returns the name of a cumulative profile: the one that was given, one of the above if the type has several, or
-// "".
-func nameOf(d pprofile.ProfilesDictionary, e *entry, kind string) string {
+// "". A period type that is one of the above is a name, too.
+func nameOf(d pprofile.ProfilesDictionary, e *entry, kind, period string) string {
 	if given, has := e.resource.Resource().Attributes().Get(nameAttribute); has {
 		return strings.ReplaceAll(given.AsString(), "\x00", "")
 	}
 	switch {
 	case kind != "contentions" && kind != "delay":
 		return ""
+	case period == mutex || period == block:
+		return period
 	case e.profile.Samples().Len() == 0:
 		return nothing
 	}
@@ -56,18 +60,49 @@ func isUnlock(name string) bool {
 // endsInUnlock returns whether a lock is given back where the stack of a sample ends. All lines count that the compiler
 // has made one place of, because pprofreceiver sorts them by their numbers.
 func endsInUnlock(d pprofile.ProfilesDictionary, sample pprofile.Sample) bool {
-	stack := at(d.StackTable(), sample.StackIndex(), pprofile.NewStack)
-	if stack.LocationIndices().Len() == 0 {
-		return false
-	}
-	location := at(d.LocationTable(), stack.LocationIndices().At(0), pprofile.NewLocation)
-	for _, line := range location.Lines().All() {
+	for _, line := range leaf(d, sample).Lines().All() {
 		name := at(d.FunctionTable(), line.FunctionIndex(), pprofile.NewFunction).NameStrindex()
 		if isUnlock(at(d.StringTable(), name, func() string { return "" })) {
 			return true
 		}
 	}
 	return false
+}
+
+// sourceOf says where a profile seems to be from, for who has mixed up two: the stack's end and the file of its largest
+// sample, and what all samples have.
+func sourceOf(d pprofile.ProfilesDictionary, profile pprofile.Profile) string {
+	var largest pprofile.Sample
+	most, sum := int64(math.MinInt64), int64(0)
+	for _, sample := range profile.Samples().All() {
+		counted := int64(0)
+		for _, value := range sample.Values().All() {
+			counted += value
+		}
+		if sum += counted; counted >= most {
+			largest, most = sample, counted
+		}
+	}
+	if profile.Samples().Len() == 0 {
+		return "no samples"
+	}
+	word := func(i int32) string { return at(d.StringTable(), i, func() string { return "" }) }
+	location := leaf(d, largest)
+	name := fmt.Sprintf("%#x", location.Address())
+	if location.Lines().Len() > 0 {
+		name = word(at(d.FunctionTable(), location.Lines().At(0).FunctionIndex(), pprofile.NewFunction).NameStrindex())
+	}
+	return fmt.Sprintf("most in %s of %q, sum %d, samples %d", name,
+		word(at(d.MappingTable(), location.MappingIndex(), pprofile.NewMapping).FilenameStrindex()), sum, profile.Samples().Len())
+}
+
+// leaf returns the place where the stack of a sample ends, which may be an empty one.
+func leaf(d pprofile.ProfilesDictionary, sample pprofile.Sample) pprofile.Location {
+	stack := at(d.StackTable(), sample.StackIndex(), pprofile.NewStack)
+	if stack.LocationIndices().Len() == 0 {
+		return pprofile.NewLocation()
+	}
+	return at(d.LocationTable(), stack.LocationIndices().At(0), pprofile.NewLocation)
 }
 
 // at returns the entry of a table, or an empty one if the table has none with this index.

@@ -115,6 +115,73 @@ func TestWhereMutexesEnd(t *testing.T) {
 	equal(t, "sorted lines", endsInUnlock(d, request.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0)), true)
 }
 
+// Two kinds whose period type or scope differs are told apart, whatever is in them.
+func TestPeriodTypeAndScopeTell(t *testing.T) {
+	for what, change := range map[string]func(*source, string){
+		"period type": func(s *source, name string) { s.period = name },
+		"scope":       func(s *source, name string) { s.scope = name },
+		"named":       func(s *source, name string) { s.period = map[string]string{"a": mutex, "b": block}[name] },
+	} {
+		b := newBench(t, nil)
+		sum := int64(0)
+		b.fails = func(in pprofile.Profiles) error {
+			sums := map[string]int64{}
+			periods(sums, in)
+			for _, n := range sums {
+				sum += n
+			}
+			return nil
+		}
+		for round := int64(1); round <= 8; round++ {
+			for at, name := range []string{"a", "b"} {
+				one := contention("delay", 2*round+int64(at), map[string]int64{"wait;main." + name: 100*int64(at) + round})
+				if round == 1 && what == "named" {
+					one.values = nil // of which kind it is does not depend on what is in it
+				}
+				change(&one, name)
+				b.sends(one)
+			}
+		}
+		equal(t, what, sum, 8+108)
+		equal(t, what+": restarts", b.metric("restarts", ""), 0)
+		equal(t, what+": targets", b.metric("targets", ""), 2)
+	}
+}
+
+// Profiles of two sources that nothing tells apart are told of once, with both; a restart now and then is not.
+func TestTwoSourcesOfOneTarget(t *testing.T) {
+	a, b := map[string]int64{"_wait;main": 1000}, map[string]int64{"lockOf;work": 10}
+	for what, one := range map[string]struct {
+		order string
+		want  int
+	}{"in turns": {"abababababab", 1}, "in twos": {"aabbaabbaabb", 1}, "a restart now and then": {"aaaaaabbbbbbaaaaaaabbbbbbb", 0}} {
+		bench := newBench(t, nil)
+		for at, which := range one.order {
+			values := map[rune]map[string]int64{'a': a, 'b': b}[which]
+			for name := range values {
+				values[name]++
+			}
+			next := contention("delay", int64(at+1), values)
+			next.resource = "host.name=h"
+			bench.sends(next)
+		}
+		said := bench.logged.FilterMessageSnippet("a target restarts again and again").All()
+		equal(t, what, len(said), one.want)
+		if one.want > 0 {
+			both := fmt.Sprint(said[0].ContextMap()["one"], said[0].ContextMap()["other"])
+			for _, name := range []string{"most in _wait of ", "most in lockOf of ", "samples 1"} {
+				if !strings.Contains(both, name) {
+					t.Errorf("%s: %q is not in %q", what, name, both)
+				}
+			}
+		}
+	}
+	// Indices that no table has.
+	request := requestOf(contention("delay", 1, map[string]int64{"a": 1}))
+	request.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).Samples().At(0).SetStackIndex(99)
+	sourceOf(request.Dictionary(), request.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0))
+}
+
 // A resource that has a name is of that name, also if nothing is in a profile of it, or its stacks end elsewhere.
 func TestNamedResource(t *testing.T) {
 	b := newBench(t, nil)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
+	"github.com/pprofdelta/pprofdelta/bindings/otelcol/pprofdeltaprocessor/internal/metadata"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
@@ -33,7 +34,7 @@ type deltas struct {
 	id        component.ID
 	log       *zap.Logger
 	next      xconsumer.Profiles
-	telemetry *telemetry
+	telemetry *metadata.TelemetryBuilder
 	now       func() time.Time // nil: time.Now
 
 	pool     *pprofdelta.Pool
@@ -56,6 +57,7 @@ type entry struct {
 	window  *pprofdelta.Window
 	delta   pprofile.Profiles // not there if the window has no samples
 	len     int               // as OTLP
+	source  string            // where it seems to be from
 }
 
 // The most windows that are computed at once. The memory is divided among them.
@@ -83,9 +85,12 @@ func (p *deltas) Start(ctx context.Context, host component.Host) error {
 		}
 		return nil
 	}
-	extension, ok := host.GetExtensions()[*p.config.Storage].(storage.Extension)
-	if !ok {
-		return fmt.Errorf("storage: %v is not a storage extension of the service", p.config.Storage)
+	named, has := host.GetExtensions()[*p.config.Storage]
+	extension, ok := named.(storage.Extension)
+	if !has {
+		return fmt.Errorf("storage: the service has no extension %v; name it in service::extensions, too", p.config.Storage)
+	} else if !ok {
+		return fmt.Errorf("storage: the extension %v keeps nothing; use one such as file_storage", p.config.Storage)
 	}
 	if p.targets.client, err = extension.GetClient(ctx, component.KindProcessor, p.id, "profiles"); err != nil {
 		return fmt.Errorf("storage: %w", err)
@@ -141,12 +146,14 @@ func (p *deltas) read(ctx context.Context, in pprofile.Profiles) []*entry {
 					e.counter = p.config.counter(kind, unit)
 				}
 				if e.counter == "" {
-					p.telemetry.passed.Add(ctx, 1)
+					p.telemetry.ProcessorPprofdeltaPassed.Add(ctx, 1)
 				} else {
 					p.warn(attributes)
-					e.name = nameOf(in.Dictionary(), e, kind)
+					period := text(in, profile.PeriodType().TypeStrindex())
+					e.name = nameOf(in.Dictionary(), e, kind, period)
 					e.isLost = e.name == nothing
-					e.key = sha256.Sum256(fmt.Appendf(within[:len(within):len(within)], "%q%q%q", kind, unit, e.name))
+					e.key = sha256.Sum256(fmt.Appendf(within[:len(within):len(within)], "%q%q%q%q%q", kind, unit, e.name, period,
+						text(in, profile.PeriodType().UnitStrindex())))
 				}
 				entries = append(entries, e)
 			}
@@ -279,14 +286,14 @@ func (p *deltas) consume(ctx context.Context, dictionary pprofile.ProfilesDictio
 	}
 	out := p.request(ctx, dictionary, entries)
 	windows := slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.window == nil || e.isLost })
-	p.telemetry.duration.Record(ctx, time.Since(began).Seconds())
+	p.telemetry.ProcessorPprofdeltaDuration.Record(ctx, time.Since(began).Seconds())
 	if out.ResourceProfiles().Len() > 0 {
 		// Saved before the delta is sent: a process that dies meanwhile knows of the attempt.
 		if err := p.targets.store(ctx, windows); err != nil {
 			return fmt.Errorf("storage: nothing was sent: %w", err)
 		}
 		if err := p.next.ConsumeProfiles(ctx, out); err != nil {
-			p.telemetry.windows.Add(ctx, int64(len(windows)), by("outcome", "failed"))
+			p.telemetry.ProcessorPprofdeltaWindows.Add(ctx, int64(len(windows)), by("outcome", "failed"))
 			return err
 		}
 	}
@@ -340,7 +347,7 @@ func (p *deltas) compute(ctx context.Context, dictionary pprofile.ProfilesDictio
 	case errors.Is(err, pprofdelta.ErrClosed):
 		return err
 	case errors.Is(err, pprofdelta.ErrStamped), errors.Is(err, pprofdelta.ErrNotCumulative):
-		p.telemetry.passed.Add(ctx, 1)
+		p.telemetry.ProcessorPprofdeltaPassed.Add(ctx, 1)
 	case errors.As(err, &failed):
 		p.refuse(ctx, e, failed.Status.String(), err)
 	default:
@@ -359,7 +366,7 @@ func (p *deltas) window(ctx context.Context, dictionary pprofile.ProfilesDiction
 	}); err != nil {
 		return err
 	}
-	e.len = len(profile)
+	e.len, e.source = len(profile), sourceOf(dictionary, e.profile)
 	e.target.computer.SetStarted(started(e.resource.Resource()))
 	if e.window, err = e.target.computer.Window(ctx, profile); err != nil {
 		return err
@@ -460,15 +467,22 @@ func (p *deltas) commit(ctx context.Context, windows []*entry) error {
 		if err := e.window.Commit(); err != nil {
 			return err
 		}
-		p.telemetry.bytesIn.Add(ctx, int64(e.len))
-		p.telemetry.bytesOut.Add(ctx, int64(e.window.Report.OutputLen))
-		if e.window.Report.HadBase && e.window.Report.Restart != pprofdelta.RestartNone {
-			p.telemetry.restarts.Add(ctx, 1)
+		p.telemetry.ProcessorPprofdeltaBytesIn.Add(ctx, int64(e.len))
+		p.telemetry.ProcessorPprofdeltaBytesOut.Add(ctx, int64(e.window.Report.OutputLen))
+		isRestart := e.window.Report.HadBase && e.window.Report.Restart != pprofdelta.RestartNone
+		if isRestart {
+			p.telemetry.ProcessorPprofdeltaRestarts.Add(ctx, 1)
+		}
+		if before, isMixed := e.target.follow(isRestart, e.source); isMixed {
+			p.log.Warn("a target restarts again and again, and each time all is sent that it has counted; if these two profiles are of "+
+				"different processes or endpoints, tell them apart by the resource, for example by service.instance.id or "+nameAttribute,
+				zap.String("one", before), zap.String("other", e.source), zap.String("type", e.counter),
+				zap.Any("resource", e.resource.Resource().Attributes().AsRaw()))
 		}
 	}
 	empty := len(slices.DeleteFunc(slices.Clone(windows), func(e *entry) bool { return !e.isEmpty() }))
-	p.telemetry.windows.Add(ctx, int64(empty), by("outcome", "empty"))
-	p.telemetry.windows.Add(ctx, int64(len(windows)-empty), by("outcome", "sent"))
+	p.telemetry.ProcessorPprofdeltaWindows.Add(ctx, int64(empty), by("outcome", "empty"))
+	p.telemetry.ProcessorPprofdeltaWindows.Add(ctx, int64(len(windows)-empty), by("outcome", "sent"))
 	if err := p.targets.store(ctx, windows); err != nil {
 		p.log.Error("storage: the windows were sent, but this was not saved; if the Collector ends now, "+
 			"they are sent again with the next ones", zap.Error(err))
@@ -481,7 +495,7 @@ const invalid = "not a valid profile" // as the library's status is
 // refuse drops a profile. What it has counted is part of the next window.
 func (p *deltas) refuse(ctx context.Context, e *entry, reason string, err error) {
 	e.isLost = true
-	p.telemetry.refused.Add(ctx, 1, by("reason", reason))
+	p.telemetry.ProcessorPprofdeltaRefused.Add(ctx, 1, by("reason", reason))
 	p.log.Warn("a profile was dropped; the next one of its target covers its time", zap.String("reason", reason),
 		zap.String("type", e.counter), zap.Any("resource", e.resource.Resource().Attributes().AsRaw()), zap.Error(err))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
+	"github.com/pprofdelta/pprofdelta/bindings/otelcol/pprofdeltaprocessor/internal/metadata"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componenttest"
 	"go.opentelemetry.io/collector/consumer"
@@ -19,6 +20,9 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 	"go.opentelemetry.io/collector/processor"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 )
 
 // kept is a storage in memory.
@@ -56,6 +60,7 @@ type bench struct {
 	t       *testing.T
 	storage *kept
 	metrics *componenttest.Telemetry
+	logged  *observer.ObservedLogs
 	mutex   sync.Mutex
 	fails   func(pprofile.Profiles) error
 	sums    map[string]map[string]int64 // of what was accepted
@@ -76,7 +81,10 @@ func (b *bench) begin(change func(*Config)) {
 		change(config)
 	}
 	b.metrics = componenttest.NewTelemetry()
-	settings := processor.Settings{ID: component.NewID(componentType), TelemetrySettings: b.metrics.NewTelemetrySettings()}
+	settings := processor.Settings{ID: component.NewID(metadata.Type), TelemetrySettings: b.metrics.NewTelemetrySettings()}
+	var core zapcore.Core
+	core, b.logged = observer.New(zapcore.WarnLevel)
+	settings.Logger = zap.New(core)
 	made := must(NewFactory().CreateProfiles(b.t.Context(), settings, config, sink{b}))
 	b.deltas = made.(*deltas)
 	b.deltas.now = func() time.Time { return b.clock }
@@ -425,6 +433,31 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// What is forgotten between two of its profiles begins anew each time. It is said once.
+func TestIdleTimeoutIsTooShort(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.IdleTimeout = 10 * time.Second })
+	for round := range int64(4) {
+		b.clock = b.clock.Add(time.Minute)
+		b.sends(heap("r=1 host.name=h", 2*round+1, 1+round), heap("r=2 host.name=h", 2*round+1, 1+round))
+	}
+	equal(t, "evicted", b.metric("evicted", "idle_timeout"), 6)
+	said := b.logged.FilterMessageSnippet("make idle_timeout longer").All()
+	equal(t, "warnings", len(said), 1)
+	equal(t, "after", said[0].ContextMap()["after"], time.Minute)
+	// A target that ends, and others that go on, are nothing to warn of.
+	b = newBench(t, func(c *Config) { c.IdleTimeout = 90 * time.Second })
+	for round := range int64(4) {
+		b.clock = b.clock.Add(time.Minute)
+		all := []source{heap("r=1 host.name=h", 2*round+1, 1+round)}
+		if round == 0 {
+			all = append(all, heap("r=2 host.name=h", 1, 1))
+		}
+		b.sends(all...)
+	}
+	equal(t, "evicted", b.metric("evicted", "idle_timeout"), 1)
+	equal(t, "warnings", b.logged.Len(), 0)
+}
+
 func TestMaxMemory(t *testing.T) {
 	b := newBench(t, nil)
 	b.sends(heap("r=1", 1, 1))
@@ -492,6 +525,16 @@ func TestStarted(t *testing.T) {
 	equal(t, "restarts", b.metric("restarts", ""), 1)
 }
 
+// keepsNothing is a service whose extension of that name is no storage.
+type keepsNothing struct{}
+
+func (keepsNothing) GetExtensions() map[component.ID]component.Component {
+	return map[component.ID]component.Component{storageID: struct {
+		component.StartFunc
+		component.ShutdownFunc
+	}{}}
+}
+
 func TestWithoutStorage(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Storage, c.First = nil, firstZero })
 	b.sends(heap("r=1", 1, 5))
@@ -500,7 +543,10 @@ func TestWithoutStorage(t *testing.T) {
 	equal(t, "samples", b.last.SampleCount(), 3)
 	b.storage = nil
 	b.deltas.config.Storage = &storageID
-	if err := b.deltas.Start(t.Context(), componenttest.NewNopHost()); err == nil || !strings.Contains(err.Error(), "storage: kept is not") {
+	if err := b.deltas.Start(t.Context(), componenttest.NewNopHost()); err == nil || !strings.Contains(err.Error(), "storage: the service has no extension kept;") {
+		t.Error(err)
+	}
+	if err := b.deltas.Start(t.Context(), keepsNothing{}); err == nil || !strings.Contains(err.Error(), "storage: the extension kept keeps nothing;") {
 		t.Error(err)
 	}
 }

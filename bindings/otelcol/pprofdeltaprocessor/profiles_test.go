@@ -15,6 +15,7 @@ import (
 // behind a "|": "alloc;main|user=a".
 type source struct {
 	resource, scope, kind, unit string
+	period                      string
 	time                        int64
 	values                      map[string]int64
 	comment                     string
@@ -57,6 +58,7 @@ func requestOf(sources ...source) pprofile.Profiles {
 		profile := scope.Profiles().AppendEmpty()
 		profile.SampleType().SetTypeStrindex(text(s.kind))
 		profile.SampleType().SetUnitStrindex(text(s.unit))
+		profile.PeriodType().SetTypeStrindex(text(s.period))
 		profile.SetTime(pcommon.Timestamp(s.time))
 		if s.comment != "" {
 			profile.AttributeIndices().Append(attribute("pprof.profile.comment", s.comment))

@@ -8,13 +8,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/bits"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/pprofdelta/pprofdelta/bindings/go/pprofdelta"
+	"github.com/pprofdelta/pprofdelta/bindings/otelcol/pprofdeltaprocessor/internal/metadata"
 	"go.opentelemetry.io/collector/extension/xextension/storage"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
 )
 
@@ -30,6 +34,9 @@ type target struct {
 	// Of the request that has the turn.
 	computer *pprofdelta.Computer // nil: not used since it was made or restored
 	stored   []byte               // the state for the computer
+	restarts uint8                // a bit for each of the last windows, the latest is the lowest
+	isTold   bool                 // that it may be several
+	source   string               // of the last profile
 
 	// Guarded by the mutex of targets.
 	users int // requests that have the turn, or wait for it
@@ -51,8 +58,9 @@ type targets struct {
 	now       func() time.Time
 	client    storage.Client // nil: nothing is stored
 	log       *zap.Logger
-	telemetry *telemetry
+	telemetry *metadata.TelemetryBuilder
 	storing   sync.Mutex
+	comesBack sync.Once // warns
 
 	mu    sync.Mutex
 	found map[key]*target
@@ -67,9 +75,14 @@ type targets struct {
 func (t *targets) hold(k key) *target {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.expire()
-	one := t.found[k]
-	if one == nil {
+	one, wasFound := t.found[k]
+	if t.expire(); wasFound && t.found[k] != one {
+		t.comesBack.Do(func() {
+			t.log.Warn("a target was forgotten that comes again now, so its first window begins anew; make idle_timeout longer than the "+
+				"time between two of its profiles", zap.Duration("idle_timeout", t.idle), zap.Duration("after", t.now().Sub(one.seen)))
+		})
+	}
+	if one = t.found[k]; one == nil {
 		if len(t.found) >= t.most && !t.evict("max_targets") {
 			return nil
 		}
@@ -90,7 +103,7 @@ func (t *targets) add(one *target) {
 	one.place = t.order.PushBack(one)
 	t.found[one.key] = one
 	t.size += one.size
-	t.telemetry.targets.Add(context.Background(), 1)
+	t.telemetry.ProcessorPprofdeltaTargets.Add(context.Background(), 1)
 }
 
 func (t *targets) release(one *target) {
@@ -129,8 +142,12 @@ func (t *targets) forget(one *target, why string) {
 	delete(t.found, one.key)
 	t.size -= one.size
 	t.free = append(t.free, one.slot)
-	t.telemetry.targets.Add(context.Background(), -1)
-	t.telemetry.evicted.Add(context.Background(), 1, by("setting", why))
+	t.telemetry.ProcessorPprofdeltaTargets.Add(context.Background(), -1)
+	t.telemetry.ProcessorPprofdeltaEvicted.Add(context.Background(), 1, by("setting", why))
+}
+
+func by(name, value string) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attribute.String(name, value)))
 }
 
 // store saves the states of these targets, which were seen now, in one step.
@@ -225,6 +242,25 @@ func (t *targets) restore(ctx context.Context) error {
 	for t.size > t.mostSize && t.evict("max_memory") {
 	}
 	return nil
+}
+
+// A target that restarts in every second of its windows may be two, whose profiles come in turns.
+const (
+	watchedWindows = 1<<6 - 1
+	manyRestarts   = 3
+)
+
+// follow notes a window that was sent. It returns where the profile before was from, and whether the target may be
+// several, which is said once. The caller has the turn.
+func (one *target) follow(isRestart bool, source string) (before string, isMixed bool) {
+	before, one.source = one.source, source
+	one.restarts <<= 1
+	if isRestart {
+		one.restarts |= 1
+	}
+	isMixed = isRestart && !one.isTold && bits.OnesCount8(one.restarts&watchedWindows) >= manyRestarts
+	one.isTold = one.isTold || isMixed
+	return before, isMixed
 }
 
 // ready makes the computer of a target, with the state that was stored. The caller has the turn.
