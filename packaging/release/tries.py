@@ -40,6 +40,7 @@ def source(release, names):
 
 def in_root(folder, processor, *command, **variables):
     """Runs a program in a folder that is its whole system, with /proc; one of another processor by qemu."""
+    os.makedirs(os.path.join(folder, "proc"), exist_ok=True)
     start = ["unshare", "--pid", "--fork", "--mount-proc", "--root", folder]
     if processor != os.uname().machine:
         qemu = f"qemu-{processor}-static"
@@ -48,7 +49,7 @@ def in_root(folder, processor, *command, **variables):
         shutil.copy(shutil.which(qemu), folder)
         start += ["/" + qemu, *(word for name, value in variables.items() for word in ("-E", f"{name}={value}"))]
         variables = {}
-    return run(*start, *command, env={"PATH": "/usr/local/bin:/usr/bin:/bin", **variables, **({"HOME": "/"})})
+    return run(*start, *command, env={"PATH": "/usr/local/bin:/usr/bin:/bin", **variables})
 
 
 def try_commands(release, folder, processor, libc, prefix):
@@ -83,8 +84,9 @@ def archive(release, names):
         run("tar", "-xzf", release.path(names[0]), "-C", os.path.join(folder, "usr", "local"), "--strip-components=1")
         try_commands(release, folder, processor, libc, "/usr/local")
         tried.append("glibc 2.31" if libc == "gnu" else "musl 1.2.2")
-    how = "" if processor == os.uname().machine else " by qemu"
-    return f"--version, delta, record, show, leaks in roots with {' and with '.join(tried)} alone{how}; needs glibc 2.28 at most"
+    how = "record" if processor == os.uname().machine else "the agent (preloaded)"
+    by = "" if processor == os.uname().machine else " by qemu"
+    return f"--version, a delta, {how}, show and leaks in roots with {' and with '.join(tried)} alone{by}; needs no glibc after 2.28"
 
 
 def debian(release, names):
@@ -97,7 +99,7 @@ def debian(release, names):
     for name in names:
         run("dpkg-deb", "--extract", release.path(name), folder)
     try_commands(release, folder, "aarch64", "gnu", "/usr")
-    return "--version, delta, record, show, leaks by qemu"
+    return "--version, a delta, the agent (preloaded), show and leaks by qemu"
 
 
 def rpm(_release, _names):
@@ -160,7 +162,6 @@ def container(release, names):
     place = run(*buildah, "mount", made).strip()
     shutil.copytree(place, folder, dirs_exist_ok=True, symlinks=True)
     run(*buildah, "rm", made)
-    os.makedirs(os.path.join(folder, "proc"), exist_ok=True)
     command, = json.loads(run(*buildah, "inspect", "--type", "image", f"pprofdelta:{release.version}"))["Docker"]["config"]["Entrypoint"]
     command, = glob.glob(f"{folder}/*/bin/{command}")
     assert release.version in in_root(folder, os.uname().machine, "/" + os.path.relpath(command, folder), "--version")
