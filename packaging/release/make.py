@@ -30,6 +30,13 @@ def run(*command, check=True, **kwargs):
     return ran.stdout
 
 
+def need_version(program, oldest, *command):
+    """A program that prints a version such as 1.26 among its words."""
+    found = re.search(r"\b1\.(\d+)", run(program, *command))
+    if not found or int(found[1]) < oldest:
+        raise Missing(f"{program} is older than 1.{oldest}")
+
+
 def write(text, *path):
     with open(os.path.join(*path), "w", encoding="utf-8") as file:
         file.write(text)
@@ -156,7 +163,8 @@ def container(release):
 
 
 def crates(release):
-    """cargo compiles what it has packed."""
+    """cargo compiles what it has packed. Of two crates where one needs the other, only a new one does."""
+    need_version("cargo", 90, "--version")
     target = release.folder("cargo")
     run("cargo", "package", "--locked", "--workspace", "--exclude", "allocators", "--target-dir", target,
         cwd=os.path.join(release.tree, "bindings", "rust"))
@@ -166,6 +174,7 @@ def crates(release):
 def go_modules(release):
     """The Go command makes the modules' archives from the tags of a repository, as the Go proxy does. Its cache is the index of a
     proxy, too."""
+    need_version("go", 26, "env", "GOVERSION")
     for module in GO_MODULES:
         run("git", "-C", release.tree, "tag", f"bindings/{module}/v{release.version}")
     cache = release.folder("go")

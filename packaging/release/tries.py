@@ -27,8 +27,8 @@ def source(release, names):
     with tempfile.TemporaryDirectory(prefix="pprofdelta-source-") as folder:
         run("tar", "-xJf", release.path(names[0]), "-C", folder)
         tree = os.path.join(folder, names[0].removesuffix(".tar.xz"))
-        environment = {**os.environ, "CCACHE_BASEDIR": folder, "CCACHE_NOHASHDIR": "1", "GIT_DIR": "/nonexistent"}
-        build = os.path.join(folder, "build")
+        environment = {**os.environ, "GIT_DIR": "/nonexistent"}
+        build = os.path.join(tree, "build")
         run("meson", "setup", build, tree, env=environment)
         run("ninja", "-C", build, env=environment)
         run("meson", "test", "-C", build, "--no-rebuild", "--suite", "unit", env=environment)
