@@ -32,7 +32,7 @@ def run(*command, check=True, **kwargs):
 
 def need_version(program, oldest, *command):
     """A program that prints a version such as 1.26 among its words."""
-    found = re.search(r"\b1\.(\d+)", run(program, *command))
+    found = re.search(r"1\.(\d+)", run(program, *command))
     if not found or int(found[1]) < oldest:
         raise Missing(f"{program} is older than 1.{oldest}")
 

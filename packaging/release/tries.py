@@ -103,18 +103,24 @@ def debian(release, names):
 
 
 def rpm(_release, _names):
-    return "installed, run and erased by rpm in a root of its own (build-others)"
+    return "built, installed, run and erased by rpm (build-others)"
 
 
 def recipe(release, names):
-    tried = {"PKGBUILD": "makepkg has built it, and the command ran (build-others)", "pprofdelta.spec": "rpmbuild has built it (build-others)",
-             "Containerfile": "buildah has built it"}
-    if names[0] in tried:
-        return tried[names[0]]
-    if names[0] == "flake.nix":
-        return flake(release)
-    run("sh", "-n", release.path("APKBUILD"))
-    words = run("sh", "-euc", '. "$1"; echo $pkgname $pkgver $source', "sh", release.path("APKBUILD")).split()
+    """By the tool of its distribution, as far as what that has made is there."""
+    others = glob.glob(os.path.join(release.work, "others", "*.rpm"))
+    built = {"PKGBUILD": (others, "makepkg has built it, and the command ran (build-others)"),
+             "pprofdelta.spec": (others, "rpmbuild has built it (build-others)"),
+             "Containerfile": (glob.glob(release.path("*-container-*.tar")), "buildah has built it")}
+    made, text = built[names[0]]
+    if not made:
+        raise Missing("what its tool would have made is not there")
+    return text
+
+
+def apkbuild(release, names):
+    run("sh", "-n", release.path(names[0]))
+    words = run("sh", "-euc", '. "$1"; echo $pkgname $pkgver $source', "sh", release.path(names[0])).split()
     assert words[:2] == ["pprofdelta", release.version] and words[2].endswith(f"v{release.version}/pprofdelta-{release.version}.tar.xz"), words
     return "only linted: Debian has no abuild"
 
@@ -129,7 +135,7 @@ STAND_IN = """let
 in (flake.outputs { self = null; inherit nixpkgs; }).packages.aarch64-linux.default"""
 
 
-def flake(release):
+def flake(release, _names):
     """With a stand-in for nixpkgs, which no package registry has."""
     expression = STAND_IN % os.path.join(release.tree, "packaging", "flake.nix")
     found = run("nix-instantiate", "--eval", "--strict", "--json", "-E", f"({expression}).version")
@@ -296,8 +302,8 @@ TRIES = [
     (r".*\.rpm", rpm),
     (r"pprofdelta\.spec", recipe),
     (r"PKGBUILD", recipe),
-    (r"APKBUILD", recipe),
-    (r"flake\.nix", recipe),
+    (r"APKBUILD", apkbuild),
+    (r"flake\.nix", flake),
     (r"Containerfile", recipe),
     (r".*-container-.*\.tar", container),
     (r"pprofdelta-.*\.whl", wheel),
