@@ -4,7 +4,8 @@
     python3 packaging/release OUT --once    it is not made again
     python3 packaging/release OUT --make    it is only made
 
-At the end, a table has each artefact, its size and what was tried of it, and each that could not be made, with the reason.
+At the end, a table has each artefact, its size and what was tried of it, and each that could not be made, with the reason. In CI, what
+could not be made or tried has failed, but for the signature.
 """
 
 import os
@@ -93,7 +94,8 @@ def show(release, missing, tried, differ):
     print()
     for name, how_large, text in rows:
         print(f"{name:{widths[0]}}  {how_large:>{widths[1]}}  {text[:1000]}")
-    failed = sum("FAILED" in row[2] or "DIFFERS" in row[2] for row in rows)
+    bad = ["FAILED", "DIFFERS"] + (["not made", "not tried"] if os.environ.get("CI") == "true" else [])
+    failed = sum(any(word in text for word in bad) and not (name == "signature" and text.startswith("not made")) for name, _, text in rows)
     print(f"\n{len(rows) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
