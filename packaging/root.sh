@@ -34,10 +34,20 @@ remove_root() {
     rm -rf "$1"
 }
 
+# With ccache, a root compiles what the cache of the host does not have.
+share_ccache() {
+    local root=$1 cache
+    if [ -z "${CCACHE_DISABLE:-}" ] && cache=$(ccache -k cache_dir 2>/dev/null); then
+        in_root "$root" apt-get -q -y install --no-install-recommends ccache
+        mkdir -p "$cache" "$root/srv/ccache"
+        mount --bind "$cache" "$root/srv/ccache"
+    fi
+}
+
 # in_root DIRECTORY COMMAND...: with nothing of the host's environment.
 in_root() {
     local root=$1
     shift
     env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive \
-        chroot "$root" "$@" </dev/null
+        CCACHE_DIR=/srv/ccache chroot "$root" "$@" </dev/null
 }

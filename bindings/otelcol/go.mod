@@ -5,7 +5,7 @@ go 1.26.0
 replace github.com/pprofdelta/pprofdelta/bindings/go => ../go
 
 require (
-	github.com/pprofdelta/pprofdelta/bindings/go v0.0.0
+	github.com/pprofdelta/pprofdelta/bindings/go v0.1.0
 	go.opentelemetry.io/collector/component v1.68.0
 	go.opentelemetry.io/collector/component/componenttest v0.162.0
 	go.opentelemetry.io/collector/confmap v1.68.0

@@ -17,7 +17,7 @@ import harness  # noqa: E402
 
 MODULES = ("usage", "inputs", "outputs", "ends", "identity", "reports",
            "showing", "tables", "filters", "windows", "statuses", "uploading", "waiting", "otlp", "requests", "merging", "exporting", "producers",
-           "leaking", "lifetimes", "peeking", "flames", "answers", "terminals", "texts", "worlds")
+           "leaking", "lifetimes", "upgrades", "peeking", "flames", "answers", "terminals", "texts", "worlds")
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

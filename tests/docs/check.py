@@ -193,8 +193,6 @@ internal = {name for path in glob.glob("agent/**/*.[ch]", root_dir=root, recursi
 check("agent/meson.build names the internal headers that the agent uses", internal ==
       set(re.findall(r"^#     (\w+/\w+\.h) ", read("agent", "meson.build"), re.M)), internal)
 check("--version prints meson's version", version in run(tool, "--version").stdout)
-check("the header has it", f'"{version}"' in read("lib", "include", "pprofdelta_common.h"))
-check("NEWS.md begins with it", re.search(r"^## (\S+)", read("NEWS.md"), re.M).group(1) == version)
 
 # What meson.build needs is what INSTALL.md and ./dev name.
 builds = "".join(read(*path, "meson.build") for path in ((), ("proto",), ("lib",)))

@@ -6,7 +6,7 @@ go 1.25.0
 require (
 	github.com/google/pprof v0.0.0-20250607225305-033d6d78b36a
 	github.com/klauspost/compress v1.18.7
-	github.com/pprofdelta/pprofdelta/bindings/go v0.0.0
+	github.com/pprofdelta/pprofdelta/bindings/go v0.1.0
 )
 
 replace github.com/pprofdelta/pprofdelta/bindings/go => ..

@@ -9,8 +9,8 @@ replace github.com/pprofdelta/pprofdelta/bindings/otelcol => ..
 require (
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
 	github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage v0.162.0
-	github.com/pprofdelta/pprofdelta/bindings/go v0.0.0
-	github.com/pprofdelta/pprofdelta/bindings/otelcol v0.0.0
+	github.com/pprofdelta/pprofdelta/bindings/go v0.1.0
+	github.com/pprofdelta/pprofdelta/bindings/otelcol v0.1.0
 	go.opentelemetry.io/collector/component v1.68.0
 	go.opentelemetry.io/collector/confmap v1.68.0
 	go.opentelemetry.io/collector/confmap/provider/envprovider v1.68.0
