@@ -24,9 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What older headers lack. */
-#define GET_FILTER ((enum __ptrace_request)0x420c) /* PTRACE_SECCOMP_GET_FILTER */
-#define GET_RSEQ   ((enum __ptrace_request)0x420f) /* PTRACE_GET_RSEQ_CONFIGURATION */
+/* Requests that older headers lack. glibc has a type for them. */
+#ifdef __GLIBC__
+#define REQUEST(number) ((enum __ptrace_request)(number))
+#else
+#define REQUEST(number) (number)
+#endif
+#define GET_FILTER REQUEST(0x420c) /* PTRACE_SECCOMP_GET_FILTER */
+#define GET_RSEQ   REQUEST(0x420f) /* PTRACE_GET_RSEQ_CONFIGURATION */
 
 enum {
     EVENT_STOP = 128,      /* PTRACE_EVENT_STOP */

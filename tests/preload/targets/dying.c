@@ -21,7 +21,13 @@ static void count(void)
     kill(getpid(), SIGKILL);
 }
 
-long ptrace(enum __ptrace_request request, ...)
+#ifdef __GLIBC__
+typedef enum __ptrace_request ptrace_request;
+#else
+typedef int ptrace_request;
+#endif
+
+long ptrace(ptrace_request request, ...)
 {
     va_list arguments;
     va_start(arguments, request);
