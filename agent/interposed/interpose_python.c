@@ -44,7 +44,8 @@ static void *block_of(void *ptr)
 
 static size_t room_of(void *ptr)
 {
-    return pd_real.malloc_usable_size(block_of(ptr)) - 2 * before_block;
+    const size_t all = pd_real.malloc_usable_size(block_of(ptr));
+    return all > 2 * before_block ? all - 2 * before_block : 0;
 }
 
 /* The size of a sample, behind the object. It counts for so many bytes. What malloc gives out may have an old mark, and
@@ -64,7 +65,7 @@ static void set_mark(void *ptr, int64_t bytes, size_t size)
 static size_t marked_size(void *ptr, const pd_resizing *resizing)
 {
     uint64_t mark;
-    if (!resizing->was_tracked || room_of(ptr) < LARGE)
+    if (room_of(ptr) < LARGE)
         return SIZE_MAX;
     memcpy(&mark, (char *)ptr + SMALL, sizeof mark);
     return (size_t)(mark - mark_of(ptr, resizing->move.bytes, 0));
@@ -151,18 +152,21 @@ static void *resize_sample(void *context, void *ptr, size_t size, pd_resizing *r
     return moved;
 }
 
+/* Only of a block that is tracked is it known that malloc gave it out. */
 PD_SLOW static void *realloc_slow(void *context, void *ptr, size_t size)
 {
     const pd_caller caller = PD_HERE();
+    void *block = block_of(ptr);
     pd_resizing resizing;
-    pd_slow_resize(&resizing, block_of(ptr), pd_real_size(block_of(ptr)));
+    pd_slow_resize(&resizing, block, 0);
+    if (!resizing.was_tracked)
+        return pymalloc.realloc(context, ptr, size);
     const size_t before = marked_size(ptr, &resizing);
     if (before <= SMALL) {
         resizing.before = before;
         return resize_sample(context, ptr, size, &resizing, &caller);
     }
-    if (resizing.was_tracked)
-        pd_slow_resized(&resizing, block_of(ptr), resizing.before, &caller);
+    pd_slow_resized(&resizing, block, resizing.before, &caller);
     return pymalloc.realloc(context, ptr, size);
 }
 
