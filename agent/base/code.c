@@ -1,8 +1,6 @@
 /* Whose code is an address: see code.h. */
 #include "agent/base/code.h"
 
-#include "agent/base/real.h"
-
 pd_object_range pd_object_range_of(const struct dl_phdr_info *info)
 {
     pd_object_range range = {UINTPTR_MAX, 0};
@@ -40,13 +38,12 @@ static int note_owners(struct dl_phdr_info *info, size_t size, void *cookie)
     return cookie != NULL;
 }
 
-void pd_code_begin(uintptr_t allocator)
+void pd_code_begin(uintptr_t allocator, uintptr_t libc, uintptr_t threads)
 {
     addresses[AGENT] = (uintptr_t)pd_code_begin;
     addresses[ALLOCATOR] = allocator;
-    pd_find_next(&addresses[LIBC], "getpid");
-    pd_find_next(&addresses[THREADS],
-                 "pthread_getattr_np"); /* older C libraries have it elsewhere */
+    addresses[LIBC] = libc;
+    addresses[THREADS] = threads;
     dl_iterate_phdr(note_owners, NULL);
 }
 

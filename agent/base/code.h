@@ -17,8 +17,9 @@ static inline bool pd_is_glibc(void)
     return gnu_get_libc_version != NULL;
 }
 
-/* Finds the objects. allocator: the address of malloc. All of the following return false before. */
-void pd_code_begin(uintptr_t allocator);
+/* Finds the objects. allocator: the address of malloc; libc and threads: of a function of the C library, and of its library of
+ * threads. All of the following return false before. */
+void pd_code_begin(uintptr_t allocator, uintptr_t libc, uintptr_t threads);
 
 bool pd_code_is_own(uintptr_t pc);
 bool pd_code_is_of_libc(uintptr_t pc);
