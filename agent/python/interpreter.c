@@ -28,6 +28,32 @@ static void *symbol(const char *name)
     return dlsym(RTLD_DEFAULT, name);
 }
 
+/* Takes what the interpreter publishes in place of what was published when the table was made. Returns NULL if it does not publish that. */
+static const pd_python_layout *take_published(const pd_python_layout *known)
+{
+    static const size_t members[PD_PYTHON_PUBLISHED] = {
+        offsetof(pd_python_layout, thread_frame), offsetof(pd_python_layout, frame_previous),
+        offsetof(pd_python_layout, frame_code),   offsetof(pd_python_layout, frame_instruction),
+        offsetof(pd_python_layout, frame_owner),  offsetof(pd_python_layout, code_name),
+        offsetof(pd_python_layout, code_file),    offsetof(pd_python_layout, code_first_line),
+        offsetof(pd_python_layout, code_lines),   offsetof(pd_python_layout, code_size)};
+    static const char cookie[] = "xdebugpy";
+    static pd_python_layout taken;
+    const char *runtime = symbol("_PyRuntime");
+    if (!runtime || memcmp(runtime, cookie, sizeof cookie - 1) != 0)
+        return NULL;
+    taken = *known;
+    for (size_t i = 0; i < PD_PYTHON_PUBLISHED; i++) {
+        uint64_t off;
+        memcpy(&off, runtime + known->published[i], sizeof off);
+        const uint16_t small = (uint16_t)off;
+        memcpy((char *)&taken + members[i], &small, sizeof small);
+        if (off > UINT16_MAX)
+            return NULL;
+    }
+    return &taken;
+}
+
 /* tp_basicsize of a type, which another build of the same version may have otherwise. */
 static size_t size_of_type(const void *type)
 {
@@ -75,6 +101,8 @@ static const char *find_layout(pd_python *python, const char *version)
     const bool is_three = !strncmp(version, "3.", 2);
     const unsigned minor = is_three ? (unsigned)strtoul(version + 2, NULL, 10) : 0;
     const pd_python_layout *layout = layout_of(minor);
+    if (layout && layout->published[0])
+        layout = take_published(layout);
     if (!layout)
         return "this version is not known";
     if (strstr(version, "free-threading"))

@@ -25,6 +25,10 @@ PROGRAM = r"""
 #else
 #include <code.h>
 #endif
+#if PY_VERSION_HEX >= 0x030d0000
+#include <internal/pycore_runtime.h>
+#define PUBLISHED(member) offsetof(_PyRuntimeState, debug_offsets.member)
+#endif
 #define PLACE(member, type, of) printf(" ." #member " = %zu,", offsetof(type, of))
 #define SIZE(member, type) printf(" ." #member " = %zu,", sizeof(type))
 
@@ -62,6 +66,13 @@ int main(void)
     PLACE(frame_instruction, _PyInterpreterFrame, instr_ptr);
 #endif
     PLACE(code_name, PyCodeObject, co_qualname);
+#endif
+#if PY_VERSION_HEX >= 0x030d0000
+    printf(" .published = {%zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu},", PUBLISHED(thread_state.current_frame),
+           PUBLISHED(interpreter_frame.previous), PUBLISHED(interpreter_frame.executable),
+           PUBLISHED(interpreter_frame.instr_ptr), PUBLISHED(interpreter_frame.owner), PUBLISHED(code_object.qualname),
+           PUBLISHED(code_object.filename), PUBLISHED(code_object.firstlineno), PUBLISHED(code_object.linetable),
+           PUBLISHED(code_object.co_code_adaptive));
 #endif
     PLACE(code_file, PyCodeObject, co_filename);
     PLACE(code_first_line, PyCodeObject, co_firstlineno);

@@ -20,6 +20,9 @@
 
 #include <stdbool.h>
 
+/* Since 3.13 the interpreter publishes the offsets of frames and code objects itself, in _PyRuntime. */
+enum { PD_PYTHON_PUBLISHED = 10 };
+
 /* Offsets in the interpreter's structures, and sizes by which its build is known. 0: not in this version. */
 typedef struct pd_python_layout {
     uint16_t minor;
@@ -32,6 +35,7 @@ typedef struct pd_python_layout {
         code_lines; /* the instructions are at code_size */
     uint16_t bytes_length, bytes_text;
     uint16_t str_length, str_state, str_ascii, str_wide, str_kind_bit, str_ascii_bit;
+    uint16_t published[PD_PYTHON_PUBLISHED]; /* where those are that it publishes */
 } pd_python_layout;
 
 /* The interpreter of this process. */
