@@ -25,7 +25,7 @@ PLACES = {
     "bindings/go/pprofdelta/answers.go": r'^func Version\(\) string { return "(.*)" }',
     "bindings/go/README.md": r"bindings/go/v([\d.]+\d)",
     "bindings/**/go.mod": r"^\s*(?:require )?github.com/pprofdelta/pprofdelta/\S+ v(\S+)",
-    "bindings/otelcol/README.md": r"pprofdelta/bindings/otelcol v(\S+)",
+    "bindings/otelcol/pprofdeltaprocessor/README.md": r"pprofdelta/bindings/otelcol v(\S+)",
     "bindings/otelcol/collector/main.go": r'Version: "(.*?)"',
 }
 # These have no such requirement.
