@@ -1,6 +1,7 @@
-/* The parsed door as a WebAssembly module. An instance has one context and one sum. */
+/* The library as a WebAssembly module. An instance has one context and one sum. */
 #include "delta/context.h"
 #include "glue.h"
+#include "recorded.h"
 
 /* ---- the context --------------------------------------------------------------------------------- */
 

@@ -1,13 +1,13 @@
-/* What the WebAssembly modules of the library have in common: glue.c, the parsed door, and records.c, the recorder.
- * They are for hosts that cannot link a C library. bindings/go is such a host.
+/* What the doors of the WebAssembly module have in common: glue.c, the parsed door, and recorded.h, the recorder.
+ * The module is for hosts that cannot link a C library. bindings/go is such a host.
  *
- * A module imports three functions. Each may end the call by a trap; the instance is then of no use.
+ * It imports three functions. Each may end the call by a trap; the instance is then of no use.
  *
  *     host.write         takes bytes of the output: a delta, a state, a sum
- *     host.poll          is called often: the host may end the call there
+ *     host.poll          is called between two pieces that are inflated, and often by faster.py: the host may end the call there
  *     host.grow          makes room (memory.c)
  *
- * An instance of a module has these buffers:
+ * An instance has these buffers:
  *
  *     room               input; the host writes it there
  *     answer             a report, a memory, a census, a join, or an error
@@ -35,16 +35,6 @@
 
 IMPORT(write)(const void *data, size_t len);
 IMPORT(poll)(void);
-
-/* The compiler calls this at the begin of each function of the library (build.py). */
-void __sanitizer_cov_trace_pc(void);
-__attribute__((no_sanitize("coverage"))) void __sanitizer_cov_trace_pc(void)
-{
-    enum { CALLS = 1 << 14 }; /* between two polls */
-    static uint32_t calls;
-    if (++calls % CALLS == 0)
-        host_poll();
-}
 
 /* The library calls this between two pieces of what it inflates. */
 void pd_poll(void);

@@ -86,6 +86,9 @@ func Profiler(opts ...pprofdelta.Option) Option {
 	return func(h *handler) { h.profiler = append(h.profiler, opts...) }
 }
 
+// FullStacks gives the stacks all of their frames, for more processor time: see [pprofdelta.WithFullStacks].
+func FullStacks() Option { return Profiler(pprofdelta.WithFullStacks()) }
+
 type handler struct {
 	readers      readers
 	writeTimeout time.Duration

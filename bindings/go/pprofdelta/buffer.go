@@ -1,7 +1,6 @@
 package pprofdelta
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -23,31 +22,11 @@ func takeBuffer() *buffer {
 const leastRoom = 4096
 
 // mostKept is the capacity above which a buffer is left to the garbage collector.
-const mostKept = 1 << 20
+const mostKept = 64 << 20
 
 func (b *buffer) give() {
 	if cap(b.b) <= mostKept {
 		buffers.Put(b)
-	}
-}
-
-// states are those that no computer remembers any more. The next state takes the place of one, so that a window leaves
-// no garbage of that size.
-var states sync.Pool
-
-// newState returns a copy of a state, with a capacity that is at most a quarter larger.
-func newState(saved []byte) []byte {
-	old, ok := states.Get().(*[]byte)
-	if ok && cap(*old) >= len(saved) && cap(*old) <= len(saved)+len(saved)/4 {
-		return append((*old)[:0], saved...)
-	}
-	return bytes.Clone(saved)
-}
-
-// giveState takes back a state that nobody has any more.
-func giveState(state []byte) {
-	if state != nil {
-		states.Put(&state)
 	}
 }
 

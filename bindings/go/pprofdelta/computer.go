@@ -108,7 +108,7 @@ func (c *Computer) remembered() (state []byte, token uint64) {
 
 // remember replaces what the computer remembers. The caller holds mu.
 func (c *Computer) remember(state []byte, token uint64) {
-	giveState(c.state)
+	c.o.pool.giveState(c.state)
 	c.state, c.token = state, token
 }
 
@@ -171,7 +171,7 @@ func (c *Computer) WindowFrom(ctx context.Context, r io.Reader) (*Window, error)
 
 // compute makes a window, which is then pending.
 func (c *Computer) compute(ctx context.Context, profile []byte, inGo int64) (*Window, error) {
-	window := &Window{c: c, token: newToken(), plain: takeBuffer()}
+	window := &Window{c: c, token: newToken(), plain: c.o.pool.takeBuffer()}
 	err := c.o.use(ctx, c.state, c.token, inGo, func(h *held) error {
 		window.plain.b = window.plain.b[:0]
 		report, err := h.window(profile, c.started.Load(), window.plain)
@@ -235,7 +235,7 @@ func (c *Computer) Base(ctx context.Context, profile []byte) error {
 // take makes the computer remember what the context remembers.
 func (c *Computer) take(h *held) error {
 	h.token = 0
-	state, err := h.state()
+	state, err := h.state(c.o.pool)
 	if err != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 	state, _ := c.remembered()
 	if state == nil { // only the library knows the state of an empty context
 		err := c.o.use(ctx, nil, 0, 0, func(h *held) (err error) {
-			state, err = h.state()
+			state, err = h.state(c.o.pool)
 			return err
 		})
 		if err != nil {

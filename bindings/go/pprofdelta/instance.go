@@ -9,64 +9,55 @@ import (
 	"runtime"
 
 	"github.com/pprofdelta/pprofdelta/bindings/go/internal/module"
-	"github.com/pprofdelta/pprofdelta/bindings/go/internal/records"
 )
 
-// pageSize is what the memory of a module consists of.
+// pageSize is what the memory of the module consists of.
 const pageSize = 64 << 10
 
-// An instance is one context of the C library, and the buffers around it, as Go: see package module, and package records,
-// which has a module of its own, since most programs have use for one of both. Each is made when it is first needed. An
-// instance is used by one goroutine at a time. Output is never compressed: that is the business of deflate.go.
+// An instance is one context of the C library, and the buffers around it, as Go: see package module. It is made when it
+// is first needed, and is used by one goroutine at a time. Output is never compressed: that is the business of
+// deflate.go.
 //
 // What fails is an *Error, or the error of the account's context, which ends a call. After that, or an
 // error with ErrEngine or ErrMemory, or if the account is full, the pool closes the instance. Output is
 // appended to a buffer, which has a part of it after an error.
 type instance struct {
-	machine                 // of the module
-	module  *module.Module  // nil: not made
-	inner   machine         // of the records
-	records *records.Module // nil: not made
-}
-
-func newInstance(o *poolOptions, a *account) *instance {
-	i := &instance{machine: machine{account: a}, inner: machine{account: a}}
-	if o.before != nil {
-		i.machine.before = func(name string) { o.before(name, i) }
-		i.inner.before = i.machine.before
-	}
-	return i
-}
-
-// close leaves the memory to the garbage collector.
-func (i *instance) close() { *i = instance{} }
-
-// size is how many bytes the instance holds.
-func (i *instance) size() int64 { return i.machine.size() + i.inner.size() }
-
-// A machine is what the modules have in common: the memory of one, and the calls that it makes.
-type machine struct {
+	module  *module.Module // nil: not made
 	account *account
-	memory  *[]byte // its capacity is what is allocated; nil: the module is not made
+	memory  *[]byte // behind its length is a guard; its capacity is what is allocated
 	least   int64   // bytes that a new instance has
-	grown   int64   // bytes more, of which the account knows
 	buffers uint32  // address of the module's two numbers
-	room    func(int32) int32
 	to      *buffer // of the call under way, for its output
 
 	// before is called first in each call of the module (tests).
 	before func(name string)
 }
 
-// made sets what is known of a new module.
-func (i *machine) made(memory *[]byte, room func(int32) int32, buffers func() int32) (err error) {
-	i.memory, i.room = memory, room
+func newInstance(o *poolOptions, a *account) *instance {
+	i := &instance{account: a}
+	if o.before != nil {
+		i.before = func(name string) { o.before(name, i) }
+	}
+	return i
+}
+
+// make makes the module, if there is none.
+func (i *instance) make() (err error) {
+	if i.module != nil {
+		return nil
+	}
+	i.module = module.New(i)
+	i.memory = i.module.Xmemory().Slice()
 	i.least = i.size()
-	i.buffers, err = i.call("pd_buffers", buffers)
+	i.buffers, err = i.call("pd_buffers", i.module.Xpd_buffers)
 	return err
 }
 
-func (i *machine) size() int64 {
+// close leaves the memory to the garbage collector.
+func (i *instance) close() { *i = instance{} }
+
+// size is how many bytes the instance holds.
+func (i *instance) size() int64 {
 	if i.memory == nil {
 		return 0
 	}
@@ -79,7 +70,7 @@ const deepest = 1 << 15
 
 // Xpoll is called after some thousand calls of functions of the module. It ends the call by a panic if the account's
 // context has ended, or if too many functions are active.
-func (i *machine) Xpoll() {
+func (i *instance) Xpoll() {
 	var caller [1]uintptr
 	if runtime.Callers(deepest, caller[:]) > 0 {
 		panic(errors.New("stack overflow"))
@@ -90,7 +81,7 @@ func (i *machine) Xpoll() {
 }
 
 // Xwrite takes output.
-func (i *machine) Xwrite(at, n int32) {
+func (i *instance) Xwrite(at, n int32) {
 	output, ok := i.read(uint32(at), uint32(n))
 	if !ok || i.to == nil {
 		panic(errors.New("output that nobody has asked for"))
@@ -101,47 +92,43 @@ func (i *machine) Xwrite(at, n int32) {
 }
 
 // Xgrow adds pages to the memory, and returns how many it had, or -1 if the account has no room for them.
-func (i *machine) Xgrow(pages int32) int32 {
+func (i *instance) Xgrow(pages int32) int32 {
 	old := len(*i.memory)
 	need := int64(old) + int64(uint32(pages))*pageSize
-	if need > math.MaxUint32 || !i.account.fits(i.other()+need-i.least, i.account.inGo) {
+	if need > math.MaxUint32 || !i.account.fits(need+module.Guard-i.least, i.account.inGo) {
 		return -1
 	}
-	i.grown = need - i.least
-	if have := int64(cap(*i.memory)); need > have {
+	if have := int64(cap(*i.memory)) - module.Guard; need > have {
 		i.reserve(max(need, min(have+have/2, i.most())))
 	}
 	*i.memory = (*i.memory)[:need]
 	return int32(old / pageSize)
 }
 
-// other is what the account knows of the other module.
-func (i *machine) other() int64 { return i.account.engine - i.grown }
-
 // most is what the memory may grow to.
-func (i *machine) most() int64 {
-	return min(i.least+i.account.limit-i.account.inGo-i.other(), math.MaxUint32, math.MaxInt)
+func (i *instance) most() int64 {
+	return min(i.least+i.account.limit-i.account.inGo, math.MaxUint32, math.MaxInt) - module.Guard
 }
 
-// reserve makes the capacity of the memory this size. The memory is moved, so it is held twice for a moment; the garbage
-// collector frees what it was.
-func (i *machine) reserve(size int64) {
-	i.account.moved(int64(cap(*i.memory)), size)
-	larger := make([]byte, len(*i.memory), size)
+// reserve makes room for a memory of this size, and for the guard, which the module reads and writes as well. The memory
+// is moved, so it is held twice for a moment; the garbage collector frees what it was.
+func (i *instance) reserve(size int64) {
+	i.account.moved(i.size(), size+module.Guard)
+	larger := make([]byte, len(*i.memory), size+module.Guard)
 	copy(larger, *i.memory)
 	*i.memory = larger
 }
 
 // expect reserves what a window of this profile usually takes, so that the memory need not be moved while it grows. A
 // profile that is a little larger than the last one is no reason to move it: it may have room.
-func (i *machine) expect(profile []byte) {
+func (i *instance) expect(profile []byte) {
 	const perByte, ratio = 10, 4 // of an inflated profile; of a compressed one
 	size := int64(len(profile)) * perByte
 	if isCompressed(profile) {
 		size *= ratio
 	}
 	size = min(i.least+size, i.most())
-	if have := int64(cap(*i.memory)); size > have+have/4 {
+	if have := i.size(); size > have+have/4 {
 		i.reserve(size)
 	}
 }
@@ -151,7 +138,7 @@ func isCompressed(profile []byte) bool {
 }
 
 // read returns a part of the memory.
-func (i *machine) read(at, n uint32) ([]byte, bool) {
+func (i *instance) read(at, n uint32) ([]byte, bool) {
 	end := uint64(at) + uint64(n)
 	if end > uint64(len(*i.memory)) {
 		return nil, false
@@ -160,7 +147,7 @@ func (i *machine) read(at, n uint32) ([]byte, bool) {
 }
 
 // call calls a function of the module and returns its result. A panic there is ErrEngine.
-func (i *machine) call(name string, f func() int32) (result uint32, err error) {
+func (i *instance) call(name string, f func() int32) (result uint32, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			err = i.ended(name, cause)
@@ -173,7 +160,7 @@ func (i *machine) call(name string, f func() int32) (result uint32, err error) {
 }
 
 // ended returns the error of a function that has panicked.
-func (i *machine) ended(name string, cause any) error {
+func (i *instance) ended(name string, cause any) error {
 	if err := i.account.ctx.Err(); err != nil {
 		return err
 	}
@@ -188,7 +175,7 @@ func (i *machine) ended(name string, cause any) error {
 }
 
 // run calls a function that returns a status, and returns its answer.
-func (i *machine) run(name string, f func() int32, to *buffer) (*answer, error) {
+func (i *instance) run(name string, f func() int32, to *buffer) (*answer, error) {
 	i.to = to
 	status, err := i.call(name, f)
 	i.to = nil
@@ -228,12 +215,12 @@ func outside(name string) error {
 }
 
 // stage copies an input into the room of the module.
-func (i *machine) stage(input []byte) error {
+func (i *instance) stage(input []byte) error {
 	if int64(len(input)) > math.MaxUint32-pageSize {
 		return i.tooLarge(len(input))
 	}
 	const name = "pd_room"
-	at, err := i.call(name, func() int32 { return i.room(int32(uint32(max(len(input), 1)))) })
+	at, err := i.call(name, func() int32 { return i.module.Xpd_room(int32(uint32(max(len(input), 1)))) })
 	if err != nil {
 		return err
 	}
@@ -248,12 +235,12 @@ func (i *machine) stage(input []byte) error {
 	return nil
 }
 
-func (i *machine) tooLarge(n int) error {
+func (i *instance) tooLarge(n int) error {
 	return fail(ErrLimit, StageMemory, fmt.Sprintf("the instance has no room for %d bytes of input", n))
 }
 
 // runWith calls a function with the length of an input in the room.
-func (i *machine) runWith(name string, f func(n int32) int32, to *buffer, input []byte) (*answer, error) {
+func (i *instance) runWith(name string, f func(n int32) int32, to *buffer, input []byte) (*answer, error) {
 	if err := i.stage(input); err != nil {
 		return nil, err
 	}
@@ -262,12 +249,8 @@ func (i *machine) runWith(name string, f func(n int32) int32, to *buffer, input 
 
 // begin calls pd_new or pd_sum_new with options in the room; glue.h describes their encoding.
 func (i *instance) begin(name string, f func(*module.Module) int32, o *options) error {
-	if i.module == nil {
-		made := module.New(&i.machine)
-		if err := i.made(made.Xmemory().Slice(), made.Xpd_room, made.Xpd_buffers); err != nil {
-			return err
-		}
-		i.module = made
+	if err := i.make(); err != nil {
+		return err
 	}
 	if err := i.stage(o.encode(nil, i.account.limit)); err != nil {
 		return err
@@ -299,21 +282,17 @@ func (o *options) encode(to []byte, limit int64) []byte {
 	return to
 }
 
-// record computes a window of records, apart from the context: records.c describes the input, which has the records at an
+// record computes a window of records, apart from the context: recorded.h describes the input, which has the records at an
 // offset. It also returns the series if the window arrives, and if it is lost.
 func (i *instance) record(input []byte, at int, to *buffer) (report *Report, series [2][]byte, err error) {
-	if i.records == nil {
-		made := records.New(&i.inner)
-		if err := i.inner.made(made.Xmemory().Slice(), made.Xpd_room, made.Xpd_buffers); err != nil {
-			return nil, series, err
-		}
-		i.records = made
+	if err := i.make(); err != nil {
+		return nil, series, err
 	}
-	if err := i.inner.stage(input); err != nil {
+	if err := i.stage(input); err != nil {
 		return nil, series, err
 	}
 	const name = "pd_record"
-	found, err := i.inner.run(name, func() int32 { return i.records.Xpd_record(int32(uint32(at))) }, to)
+	found, err := i.run(name, func() int32 { return i.module.Xpd_record(int32(uint32(at))) }, to)
 	report, err = whole(name, found, err, (*answer).report)
 	if err == nil {
 		both := bytes.Clone(found.bytes)

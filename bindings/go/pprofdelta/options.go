@@ -75,6 +75,7 @@ type options struct {
 	receiver    string      // "": none
 	id          uint64      // of the series of windows of an empty computer
 	targetLabel string      // of a merge; "": none
+	fullStacks  bool        // of a profiler
 }
 
 // contextEqual compares what a context of the C library is made with.
@@ -275,6 +276,12 @@ func WithVerify() Option { return func(o *options) { o.flags |= flagVerify } }
 
 // WithDefaultCounter replaces a default type that is a gauge by its counter.
 func WithDefaultCounter() Option { return func(o *options) { o.flags |= flagDefaultCounter } }
+
+// WithFullStacks gives the windows of a [Profiler] all frames of each stack that the runtime keeps (128, or GODEBUG's
+// profstackdepth) and the full names of generic functions, as runtime/pprof writes them. Without it, a stack has its 32
+// innermost frames, as package runtime exports them. With it, a window costs what runtime/pprof takes to write the profile,
+// and what a [Computer] takes for it. It is for profilers.
+func WithFullStacks() Option { return func(o *options) { o.fullStacks = true } }
 
 // The defaults of a pool.
 const (

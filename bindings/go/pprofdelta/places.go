@@ -96,7 +96,7 @@ func (t *placeTable) function(f *runtime.Frame) *goFunction {
 
 // ---- what the recorder gets -----------------------------------------------------------------------------------
 
-// The sizes of structs of records.c.
+// The sizes of structs of recorded.h.
 const (
 	mappingSize = 32
 	frameSize   = 24

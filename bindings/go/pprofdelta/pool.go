@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,15 +32,18 @@ type Pool struct {
 	made, waits atomic.Uint64
 	waited      atomic.Int64 // nanoseconds
 
-	mu    sync.Mutex
-	idle  []*held // the one that was used last is the last one
-	timer *time.Timer
+	mu      sync.Mutex
+	idle    []*held   // the one that was used last is the last one
+	buffers []*buffer // of deltas that were written, at most one for each instance
+	states  [][]byte  // that no computer remembers any more, as many
+	timer   *time.Timer
 }
 
 // held is an instance with what the pool knows about it.
 type held struct {
 	*instance
 	isUsed  bool      // before
+	saved   buffer    // a state as it is written
 	options *options  // of the context; nil: there is none
 	token   uint64    // of the state that the context remembers; 0: of no computer
 	since   time.Time // idle since then
@@ -249,6 +253,32 @@ func (p *Pool) drop(n int) {
 	}
 	clear(p.idle[:n])
 	p.idle = p.idle[n:]
+	if len(p.idle) == 0 {
+		p.buffers, p.states = nil, nil
+	}
+}
+
+// takeBuffer returns a buffer for a delta. Those of the garbage collector's pools would be made anew now and then.
+func (p *Pool) takeBuffer() *buffer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.buffers) - 1
+	if last < 0 {
+		return new(buffer)
+	}
+	b := p.buffers[last]
+	p.buffers = p.buffers[:last]
+	b.b = b.b[:0]
+	return b
+}
+
+// giveBuffer takes back a buffer that nobody else has.
+func (p *Pool) giveBuffer(b *buffer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.buffers) < p.o.instances && int64(cap(b.b)) <= p.o.keep && p.open() == nil {
+		p.buffers = append(p.buffers, b)
+	}
 }
 
 // use calls do with an instance. inGo is how many bytes are held for this use already. do may be called
@@ -322,4 +352,31 @@ func (h *held) renew(o *options) error {
 	}
 	h.options = o
 	return nil
+}
+
+// newState returns a copy of a state, with a capacity that is at most a quarter larger. It takes the place of one that no
+// computer remembers any more, so that a window leaves no garbage of that size.
+func (p *Pool) newState(saved []byte) []byte {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, old := range p.states {
+		if cap(old) >= len(saved) && cap(old) <= len(saved)+len(saved)/4 {
+			p.states = slices.Delete(p.states, i, i+1)
+			return append(old[:0], saved...)
+		}
+	}
+	return append(make([]byte, 0, len(saved)+len(saved)/32), saved...) // counters grow
+}
+
+// giveState takes back a state that nobody has any more, in the place of the oldest one if there are enough.
+func (p *Pool) giveState(state []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if state == nil || p.open() != nil {
+		return
+	}
+	if len(p.states) == p.o.instances {
+		p.states = slices.Delete(p.states, 0, 1)
+	}
+	p.states = append(p.states, state)
 }

@@ -116,34 +116,101 @@ func TestWindowsAreDifferencesOfTheProfilesOfTheRuntime(t *testing.T) {
 	runtime.MemProfileRate = 4096
 	for name, open := range map[string]func(...Option) (*Profiler, error){
 		"heap": NewHeapProfiler, "mutex": NewMutexProfiler, "block": NewBlockProfiler} {
-		t.Run(name, func(t *testing.T) {
-			p := must(open(WithVerify()))
-			var from [2]samples
-			for round := range 5 {
-				contend()
-				allocateAtDepth(12*round, 300*(round+1)) // at last deeper than a record
-				done := make(chan bool)
-				go func() { allocateAtDepth(0, 300); close(done) }()
-				<-done
-				runtime.GC()
-				runtime.GC()
-				to := [2]samples{ofRuntime(name)}
-				w := must(p.Window(t.Context()))
-				to[1] = ofRuntime(name)
-				between(t, samplesOf(must(w.Bytes())), from, to)
-				numbered(t, name, w, []uint64{1, 2, 3, 3, 4}[round], []uint64{1, 1, 1, 2, 1}[round])
-				if w.Report.SamplesOut == 0 {
-					t.Errorf("round %d: the report is %+v", round, w.Report)
-				}
-				if round == 2 {
-					w.Abandon()
-					continue
-				}
-				must(0, w.Commit())
-				from = to
-			}
-		})
+		ofProfiler(t, name, name, must(open(WithVerify())))
+		ofProfiler(t, name+" with full stacks", name, must(open(WithVerify(), WithFullStacks())))
 	}
+}
+
+func ofProfiler(t *testing.T, title, name string, p *Profiler) {
+	t.Run(title, func(t *testing.T) {
+		var from [2]samples
+		for round := range 5 {
+			contend()
+			allocateAtDepth(12*round, 300*(round+1)) // at last deeper than a record
+			done := make(chan bool)
+			go func() { allocateAtDepth(0, 300); close(done) }()
+			<-done
+			runtime.GC()
+			runtime.GC()
+			to := [2]samples{ofRuntime(name)}
+			w := must(p.Window(t.Context()))
+			to[1] = ofRuntime(name)
+			between(t, samplesOf(must(w.Bytes())), from, to)
+			numbered(t, name, w, []uint64{1, 2, 3, 3, 4}[round], []uint64{1, 1, 1, 2, 1}[round])
+			if w.Report.SamplesOut == 0 {
+				t.Errorf("round %d: the report is %+v", round, w.Report)
+			}
+			if round == 2 {
+				w.Abandon()
+				continue
+			}
+			must(0, w.Commit())
+			from = to
+		}
+	})
+}
+
+// depthOf returns the number of locations of the deepest stack in the next window.
+func depthOf(p *Profiler) (most int) {
+	var delta bytes.Buffer
+	must(0, p.Profile(&delta))
+	for _, s := range parsed(delta.Bytes()).Samples {
+		most = max(most, len(s.Stack))
+	}
+	return most
+}
+
+func TestFullStacks(t *testing.T) {
+	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
+	runtime.MemProfileRate = 4096
+	allocateAtDepth(90, 1000)
+	runtime.GC()
+	runtime.GC()
+	if n := depthOf(must(NewHeapProfiler())); n > 32 {
+		t.Errorf("%d locations without the option", n)
+	}
+	p := must(NewHeapProfiler(WithFullStacks(), WithCompression(None)))
+	var delta bytes.Buffer
+	must(0, p.Profile(&delta))
+	if n := depthOf(must(NewHeapProfiler(WithFullStacks()))); n < 90 {
+		t.Errorf("%d locations with it", n)
+	}
+	if name := []byte("pprofdelta.generic[go.shape."); !bytes.Contains(delta.Bytes(), name) {
+		t.Errorf("there is no %s, which runtime/pprof writes", name)
+	}
+}
+
+// blocking is a writer that waits.
+type blocking struct{ entered, leave chan struct{} }
+
+func (b blocking) Write(p []byte) (int, error) {
+	close(b.entered)
+	<-b.leave
+	return len(p), nil
+}
+
+// TestProfileWaitsForItsTurn: while another call writes, Profile waits unless its context ends; Window does not wait.
+func TestProfileWaitsForItsTurn(t *testing.T) {
+	p := must(NewHeapProfiler())
+	first := blocking{make(chan struct{}), make(chan struct{})}
+	var all sync.WaitGroup
+	all.Go(func() { must(0, p.Profile(first)) })
+	<-first.entered
+	statusOf(t, "a window meanwhile", errorOf(p.Window(t.Context())), ErrPending)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.ProfileContext(ended, io.Discard); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	for range 4 {
+		all.Go(func() { must(0, p.Profile(io.Discard)) })
+	}
+	time.Sleep(10 * time.Millisecond) // so that they wait
+	close(first.leave)
+	all.Wait()
+	w := must(p.Window(t.Context()))
+	numbered(t, "after five", w, 6, 1)
+	w.Abandon()
 }
 
 // objectsOf returns the sum of the first type of the next window.
@@ -159,7 +226,7 @@ func TestAProfileThatIsNotWrittenIsInTheNextOne(t *testing.T) {
 	pool := newPool(t, func(o *poolOptions) {
 		o.before = func(called string, i *instance) {
 			if traps && called == "pd_record" {
-				fill(*i.inner.memory)
+				fill(*i.memory)
 			}
 		}
 	})

@@ -25,6 +25,7 @@ type record struct {
 // A recordKind is where records come from, and how they are written. It keeps its buffers, about 350 bytes for each
 // record: to make and clear them for each window would take most of its time.
 type recordKind struct {
+	name   string // for runtime/pprof
 	number uint32 // of pprofdelta_kind
 	scales func() scales
 	mu     sync.Mutex
@@ -33,9 +34,9 @@ type recordKind struct {
 }
 
 var (
-	heapRecords  = recordKind{number: 0, scales: heapScales, collect: collector(getHeap, ofHeap)}
-	mutexRecords = recordKind{number: 1, scales: waitScales, collect: collector(runtime.MutexProfile, ofWait)}
-	blockRecords = recordKind{number: 1, scales: waitScales, collect: collector(runtime.BlockProfile, ofWait)}
+	heapRecords  = recordKind{name: "heap", number: 0, scales: heapScales, collect: collector(getHeap, ofHeap)}
+	mutexRecords = recordKind{name: "mutex", number: 1, scales: waitScales, collect: collector(runtime.MutexProfile, ofWait)}
+	blockRecords = recordKind{name: "block", number: 1, scales: waitScales, collect: collector(runtime.BlockProfile, ofWait)}
 )
 
 func collector[T any](get func([]T) (int, bool), of func(*T) record) func() []record {
@@ -161,7 +162,7 @@ var cyclesPerSecond = sync.OnceValue(func() float64 {
 // started is about when the process began.
 var started = time.Now()
 
-// take collects the records, and appends the options and the records that the delta has; records.c describes the encoding.
+// take collects the records, and appends the options and the records that the delta has; recorded.h describes the encoding.
 // It returns where the latter begin, the base (with FirstZero, the first one is now), and what the next base is if the
 // window arrives.
 func (k *recordKind) take(to *buffer, o *options, series []byte, base []tally) (at int, was, is []tally) {

@@ -17,7 +17,7 @@ var traps = map[string]func(i *instance){
 	"out of range [":                   func(i *instance) { *i.module.X__stack_pointer() = 0 }, // the stack has no room
 	"output that nobody has asked for": func(i *instance) { i.Xwrite(-1, 1) },
 	"stack overflow":                   func(i *instance) { recurse(i, 1) },
-	"nil pointer":                      func(i *instance) { i.module = nil; i.module.Xpd_buffers() },
+	"nil pointer":                      func(i *instance) { i.module = nil; i.module.Xpd_save() },
 }
 
 // recurse does what damaged code pointers might do: functions call each other without end, and the host now and then.

@@ -42,7 +42,7 @@ type Window struct {
 // settle computes the state after the window, and commits it in the instance.
 func (w *Window) settle(h *held) error {
 	var err error
-	if w.state, err = h.state(); err != nil {
+	if w.state, err = h.state(w.c.o.pool); err != nil {
 		return err
 	}
 	if err := h.commit(); err != nil {
@@ -53,13 +53,12 @@ func (w *Window) settle(h *held) error {
 }
 
 // state returns what the context remembers.
-func (h *held) state() ([]byte, error) {
-	state := takeBuffer()
-	defer state.give()
-	if err := h.save(state); err != nil {
+func (h *held) state(pool *Pool) ([]byte, error) {
+	h.saved.b = h.saved.b[:0]
+	if err := h.save(&h.saved); err != nil {
 		return nil, err
 	}
-	return newState(state.b), nil
+	return pool.newState(h.saved.b), nil
 }
 
 // end ends the window. The caller holds the computer's mu.
@@ -158,7 +157,7 @@ func (w *Window) deliver(ctx context.Context, to io.Writer) error {
 
 // give gives the buffers of a window back that nobody else has seen.
 func (w *Window) give() {
-	w.plain.give()
+	w.c.o.pool.giveBuffer(w.plain)
 	if made := w.encoded.Load(); made != nil {
 		made.give()
 	}

@@ -1,7 +1,5 @@
-/* The recorder as a WebAssembly module of its own: a program that profiles itself has no other. An instance
- * has nothing between two calls. */
+/* The recorder: a function of the module. An instance has nothing of it between two calls. */
 #include "record/recorder.h"
-#include "glue.h"
 
 /* A series of windows of records. The host has it between two windows, with the base of the counters, so
  * no instance belongs to a series: each window has a recorder of its own, which gets what the records have
