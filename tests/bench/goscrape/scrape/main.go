@@ -165,8 +165,15 @@ func main() {
 	every := flag.Duration("every", time.Second, "the time from round to round")
 	flag.StringVar(&s.report.With, "with", "pprofdelta", "what computes the deltas: none, fastdelta or pprofdelta")
 	flag.BoolVar(&s.verify, "verify", false, "compare every delta with google/pprof's")
+	isSpeed := flag.Bool("speed", false, "print what a window of plain profiles costs, beside fastdelta; other flags have no effect")
 	flag.Parse()
 	log.SetFlags(0)
+	if *isSpeed {
+		if err := speed(); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 
 	profiles, err := versions(s.report.Rounds, *samples)
 	if err != nil {

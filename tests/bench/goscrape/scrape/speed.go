@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"runtime"
+	"time"
+
+	"github.com/google/pprof/profile"
+)
+
+const (
+	speedRounds = 9 // windows of each row, of which the first two are not measured
+	speedWarm   = 2
+	speedLeast  = 400 * time.Millisecond // of each computer and row
+)
+
+// plain makes versions of one profile, a second apart: random stacks of 5 to 30 frames, one function a location. In each
+// version so many of a hundred samples have higher counters than in the one before.
+func plain(samples, percent int) ([][]byte, error) {
+	draw := rand.New(rand.NewSource(1))
+	p := &profile.Profile{
+		SampleType: []*profile.ValueType{{Type: "alloc_objects", Unit: "count"}, {Type: "alloc_space", Unit: "bytes"},
+			{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}},
+		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"},
+		Period:     512 * 1024,
+	}
+	addPlaces(p, max(64, samples/2), draw)
+	for _, l := range p.Location {
+		l.Line = l.Line[len(l.Line)-1:]
+	}
+	for range samples {
+		s := &profile.Sample{Value: make([]int64, 4), NumLabel: map[string][]int64{"bytes": {int64(16 << draw.Intn(10))}}}
+		for range 5 + draw.Intn(26) {
+			s.Location = append(s.Location, p.Location[draw.Intn(len(p.Location))])
+		}
+		allocate(s, int64(draw.Intn(100)+1))
+		p.Sample = append(p.Sample, s)
+	}
+	var all [][]byte
+	for i := range speedRounds {
+		for _, at := range draw.Perm(samples)[:samples*percent/100] {
+			allocate(p.Sample[at], int64(draw.Intn(20)+1))
+		}
+		p.TimeNanos = (begin + int64(i)) * second
+		var out bytes.Buffer
+		if err := p.WriteUncompressed(&out); err != nil {
+			return nil, err
+		}
+		all = append(all, out.Bytes())
+	}
+	return all, nil
+}
+
+// A cost is that of one window.
+type cost struct {
+	cpu       time.Duration
+	allocated uint64
+}
+
+// measured takes all versions in their order with new computers, again and again. It returns the cost of a window in the
+// cheapest of these runs.
+func measured(open func() (computer, error), all [][]byte) (least cost, err error) {
+	for spent := time.Duration(0); spent < speedLeast; {
+		c, err := open()
+		if err != nil {
+			return least, err
+		}
+		var out bytes.Buffer
+		var before, after runtime.MemStats
+		var cpu time.Duration
+		for i, version := range all {
+			if i == speedWarm {
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				cpu = processorTime()
+			}
+			out.Reset()
+			if err := c.Delta(version, &out); err != nil {
+				return least, err
+			}
+		}
+		took := processorTime() - cpu
+		spent += took
+		runtime.ReadMemStats(&after)
+		windows := len(all) - speedWarm
+		one := cost{took / time.Duration(windows), (after.TotalAlloc - before.TotalAlloc) / uint64(windows)}
+		if least.cpu == 0 || one.cpu < least.cpu {
+			least = one
+		}
+	}
+	return least, nil
+}
+
+// speed prints what a window costs, beside fastdelta, in one run.
+func speed() error {
+	fmt.Printf("%8s %8s %14s %14s %6s %12s %12s\n", "samples", "changed", "fastdelta", "pprofdelta", "ratio", "allocated", "pprofdelta")
+	for _, samples := range []int{500, 5000, 50000} {
+		for _, percent := range []int{0, 1, 10, 100} {
+			all, err := plain(samples, percent)
+			if err != nil {
+				return err
+			}
+			var costs [2]cost
+			for i, name := range []string{"fastdelta", "pprofdelta"} {
+				open, err := computers(name)
+				if err == nil {
+					costs[i], err = measured(open, all)
+				}
+				if err != nil {
+					return err
+				}
+			}
+			fmt.Printf("%8d %7d%% %14v %14v %6.2f %12d %12d\n", samples, percent, costs[0].cpu, costs[1].cpu,
+				float64(costs[0].cpu)/float64(costs[1].cpu), costs[0].allocated, costs[1].allocated)
+		}
+	}
+	return nil
+}
