@@ -3,7 +3,7 @@
 
 Makes bindings/go/internal/module again from its sources, as `./dev wasm` does, in a folder of its own, and runs the tests of
 the Go module with it there. A commit to the library does not make the committed file again, since each version of it is
-400 KB of history: only a release does. With --released, the committed file has to be the same, byte for byte.
+up to 600 KB of history: only a release does. With --released, the committed file has to be the same, byte for byte.
 Skipped (77; in CI, failed) if the pinned tools cannot be fetched, or if xxhash.h is of another version than the one of Debian 12.
 """
 
