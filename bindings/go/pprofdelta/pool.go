@@ -365,7 +365,7 @@ func (p *Pool) newState(saved []byte) []byte {
 			return append(old[:0], saved...)
 		}
 	}
-	return append(make([]byte, 0, len(saved)+len(saved)/32), saved...) // counters grow
+	return append(make([]byte, 0, len(saved)+len(saved)/8), saved...) // counters grow
 }
 
 // giveState takes back a state that nobody has any more, in the place of the oldest one if there are enough.
