@@ -175,6 +175,7 @@ def go_modules(release):
     """The Go command makes the modules' archives from the tags of a repository, as the Go proxy does. Its cache is the index of a
     proxy, too."""
     need_version("go", 26, "env", "GOVERSION")
+    run("python3", os.path.join(release.tree, "tests", "e2e", "gowasm.py"), "--released")
     for module in GO_MODULES:
         run("git", "-C", release.tree, "tag", f"bindings/{module}/v{release.version}")
     cache = release.folder("go")

@@ -302,9 +302,10 @@ def test_symbolize_says_what_there_was(t):
 def test_hosts_in_ebpf(t):
     """Native places of eBPF are addresses of their file, also where the mapping has moved; samples are counted by their times."""
     files(t)
-    shown = t.succeeds("show", "--folded", "ebpf-host.1.pb").text
+    shown = t.succeeds("show", "--folded", "--all-frames", "ebpf-host.1.pb").text
     t.contains(shown, "python3.12+0x1f0011;python3.12+0x1f2a30;entry_SYSCALL_64_after_hwframe;", "libjvm.so+0x8a1b40;void com.shop.Book.<init>",
                "<lambda>;linux-vdso.1.so+0x9c3 5\n", "[unwinder error: lr is not in a mapping] 1\n")
+    t.contains(t.succeeds("show", "--folded", "ebpf-host.1.pb").text, "<lambda>;entry_SYSCALL_64_after_hwframe;")
     t.contains(t.succeeds("show", "ebpf.1.pb", "ebpf.2.pb", "--folded").text, "<lambda>;linux-vdso.1.so+0x9c3 5 4\n")
     total = read(t.succeeds("sum", "ebpf.1.pb", "ebpf.2.pb", "-c", "samples", "--force").out)
     t.equal(by_depth((len(names), values[0]) for names, _, values in total.samples), {3: 5 + 4, 6: 3 + 6, 1: 1})
