@@ -200,8 +200,8 @@ static int share_region(region *r, int fd)
     /* A file of a disk would be read ahead, all zeros, at each page fault. */
     madvise(there, len, MADV_RANDOM);
     copy_pages(there, r);
+    madvise(there, len, MADV_DONTFORK);
     if (put_in_place(there, len, r->area.base)) {
-        madvise(r->area.base, len, MADV_DONTFORK);
         r->is_shared = true;
         return 0;
     }
@@ -249,13 +249,13 @@ typedef struct copy {
 static __thread copy copies[PD_REGION_FORKS][PD_REMAINS_AREAS]
     __attribute__((tls_model("initial-exec")));
 
-void pd_region_fork_prepare(unsigned level)
+void pd_region_fork_prepare(unsigned level, bool is_alone)
 {
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
         const region *r = &regions[i];
         copy *c = &copies[level][i];
         *c = (copy){.at = NULL};
-        if (!r->is_shared)
+        if (!r->area.base || (is_alone && !r->is_shared))
             continue;
         c->len = used_of(r);
         c->at = map_region(c->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -297,15 +297,21 @@ static PD_IN_CHILD bool reserve_again(const region *r)
 PD_IN_CHILD bool pd_region_fork_child(unsigned level)
 {
     bool has_all = true;
-    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)
-        if (regions[i].is_shared)
-            has_all &= reserve_again(&regions[i]) && use_copy(&regions[i], &copies[level][i]);
+    for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
+        region *r = &regions[i];
+        if (!r->is_shared && !copies[level][i].at)
+            continue;
+        bool is_gone = reserve_again(r); /* else a private area is here itself */
+        if (is_gone || r->is_shared)
+            has_all &= is_gone && use_copy(r, &copies[level][i]);
+    }
+    pd_region_fork_parent(level);
     return has_all;
 }
 
 void pd_region_leave(void)
 {
-    pd_region_fork_prepare(0);
+    pd_region_fork_prepare(0, true);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++) {
         region *r = &regions[i];
         size_t len = copies[0][i].len, rest = size_of(r) - len;

@@ -49,10 +49,10 @@ void pd_region_leave(void);
 
 /* Around fork, in the thread that forks, with the tracker's locks; or without, by a signal handler that
  * has interrupted the tracker, which goes on in the copy. level: the number of forks of this thread that are under
- * way, which handlers interrupted. child: returns false if there was no memory for its copy; then the child must
- * not use the tracker. */
+ * way, which handlers interrupted. is_alone: with the locks; without them another thread may be moving the areas.
+ * child: returns false if there was no memory for its copy; then the child must not use the tracker. */
 enum { PD_REGION_FORKS = 2 };
-void pd_region_fork_prepare(unsigned level);
+void pd_region_fork_prepare(unsigned level, bool is_alone);
 void pd_region_fork_parent(unsigned level);
 bool pd_region_fork_child(unsigned level);
 

@@ -297,6 +297,7 @@ void pd_python_begin(void)
 {
     static bool is_known;
     is_known = is_known || (pd_python_find() && has_functions());
+    dlerror(); /* the program sees no error of a function that was not found */
     if (is_known && python.is_there())
         python.call(stand, NULL);
     else if (is_known)

@@ -38,7 +38,7 @@ static void before_fork(void)
         fork_nanos = pd_now();
     }
     if (heap && level < PD_REGION_FORKS)
-        pd_region_fork_prepare(level);
+        pd_region_fork_prepare(level, !level && pd_this_thread.is_forking);
 }
 
 static void after_fork_in_parent(void)

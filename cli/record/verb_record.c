@@ -171,11 +171,11 @@ static const cli_option table[] = {
      "  -p, --pid=PID          record a process that runs already, until Ctrl-C, and\n"
      "                         leave it as it was\n"},
     {"--duration", 0, CLI_VALUE, cli_take_span, offsetof(record_options, duration_nanos), 0, 0,
-     "      --duration=TIME    with --pid: for so long: 30s, 5m\n"},
+     "      --duration=TIME    of PID: for so long: 30s, 5m\n"},
     {"--stop", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, is_stop), 0, 0,
-     "      --stop             with --pid: end what another run records of it\n"},
+     "      --stop             of PID: end what another run records\n"},
     {"--report", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, has_report), 0, 0,
-     "      --report           with --pid: say for how long a thread was stopped\n"},
+     "      --report           of PID: say for how long a thread was stopped\n"},
     {"--to", 0, CLI_VALUE, cli_take_name, offsetof(record_options, to), CLI_SHELL, 0,
      "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
      "                         the profile has arrived if it exits with status 0; of\n"

@@ -79,7 +79,9 @@ static inline void fuzz_require_filled(const pprofdelta_error *err, pprofdelta_s
     require(err->status == status);
     require(err->stage <= PPROFDELTA_STAGE_RECOVER);
     require(memchr(err->text, 0, sizeof err->text) && err->text[0]);
-    require(err->element == PPROFDELTA_NOWHERE || (err->field[0] && err->element < inflated_len));
+    require(err->element == PPROFDELTA_NOWHERE ||
+            err->stage == PPROFDELTA_STAGE_SUM || /* which input */
+            (err->field[0] && err->element < inflated_len));
     size_t most = err->stage != PPROFDELTA_STAGE_INFLATE ? inflated_len : len;
     require(err->offset == PPROFDELTA_NOWHERE || err->offset <= most);
 }

@@ -507,7 +507,7 @@ def churn(t, limit, windows, *more):
 
 def test_the_oldest_profiles_are_deleted(t):
     """By number, by size and by age. The newest always stays, and each says all that is in use."""
-    for limit, least, most in (("3", 3, 3), ("1", 1, 1), ("1ms", 1, 2), ("1h", 4, 1000), ("1k", 1, 1), ("16k", 1, 15),
+    for limit, least, most in (("3", 3, 3), ("1", 1, 1), ("1ms", 1, 2), ("1h", 4, 1000), ("1k", 1, 1), ("64k", 1, 15),
                                ("1G", 4, 1000)):
         shutil.rmtree(t.path("out"), ignore_errors=True)
         ran, names = churn(t, limit, 20)
@@ -517,11 +517,11 @@ def test_the_oldest_profiles_are_deleted(t):
         t.check(least <= len(names) <= most, f"--keep={limit} left {names}")
         numbers = [int(name.split(".")[-3]) for name in names]
         t.equal(numbers, list(range(numbers[-1] - len(names) + 1, numbers[-1] + 1)), "the newest ones")
-        t.contains(ran.noise[1], f"{numbers[-1]} profiles, the oldest deleted (--keep): " if numbers[0] > 1 else
+        t.contains(ran.noise[0], f"{numbers[-1]} profiles, the oldest deleted (--keep): " if numbers[0] > 1 else
                    f"{numbers[-1]} profiles: ")
         t.equal({p.kind for p in found[1:]} - {"window"}, set(), "each stands for itself")
         size = sum(os.path.getsize(os.path.join(t.path("out"), name)) for name in names)
-        t.check(limit != "16k" or size <= 16 << 10, f"{size} bytes")
+        t.check(limit != "64k" or size <= 64 << 10, f"{size} bytes")
 
 
 def test_nothing_else_is_deleted(t):
