@@ -181,6 +181,18 @@ static bool is_running(const cli_target *t)
     return behind && behind[1] && !strchr("ZXx", behind[2]);
 }
 
+/* A process that ends has no memory for a moment before it has ended. */
+static bool is_another_program(const cli_target *t)
+{
+    enum { STEP = 10, TRIES = 500 };
+    char maps[64];
+    for (int i = 0; i < TRIES && is_running(t); i++, cli_attach_rest(STEP)) {
+        if (cli_target_text(t, "maps", maps, sizeof maps) && *maps)
+            return true;
+    }
+    return false;
+}
+
 static int begin_recording(recording *r)
 {
     enum { STEP = 20, TRIES = 1500 };
@@ -234,8 +246,9 @@ static int tell_end(const recording *r, const cli_attach *how, bool is_there)
     uint64_t files = 0;
     const int pid = (int)r->t.pid;
     if (!is_there) {
-        cli_note("process %d has %s", pid, is_running(&r->t) ? "become another program" : "ended");
-        if (*how->dir && !is_running(&r->t))
+        const bool is_another = is_another_program(&r->t);
+        cli_note("process %d has %s", pid, is_another ? "become another program" : "ended");
+        if (*how->dir && !is_another)
             cli_hint("if its last window is missing: pprofdelta recover %s", how->dir);
         return CLI_DONE;
     }
