@@ -238,7 +238,8 @@ static bool await_end(recording *r, int64_t duration)
         cli_attach_rest(STEP / 5);
         is_there = keep_alive(r) && is_running(&r->t);
     }
-    return is_there;
+    uint32_t state; /* of a process that has ended, none can be read */
+    return is_there && READ_MEMBER(&r->t, r->control, state, &state) && is_running(&r->t);
 }
 
 static int tell_end(const recording *r, const cli_attach *how, bool is_there)
