@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,13 +50,13 @@ static int check_state(const cli_target *t, const char *status)
 
 static long yama_scope(void)
 {
-    long scope = 0;
+    char text[32] = "";
     FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "r");
-    if (file && fscanf(file, "%ld", &scope) != 1)
-        scope = 0;
-    if (file)
-        fclose(file);
-    return scope;
+    if (!file)
+        return 0;
+    bool is_there = fgets(text, sizeof text, file) != NULL;
+    fclose(file);
+    return is_there ? strtol(text, NULL, 10) : 0;
 }
 
 static int refuse_access(const cli_target *t, const char *status, int error)

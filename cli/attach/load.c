@@ -38,7 +38,7 @@ typedef struct places {
 /* Are there zeros, or what a run has left that was killed? */
 static finding look_at(const cli_target *t, uint64_t at)
 {
-    const size_t slots = STUB_SLOTS * 8;
+    const size_t slots = (size_t)STUB_SLOTS * 8;
     uint8_t bytes[2048] = {0};
     if (code_len() > sizeof bytes || !cli_target_read(t, at, bytes, code_len()))
         return IN_USE;
@@ -247,7 +247,7 @@ static int refuse_filter(const loading *l)
 /* Finds places, and stops a thread there. */
 static int start_raw_thread(loading *l)
 {
-    const size_t slots = STUB_SLOTS * 8;
+    const size_t slots = (size_t)STUB_SLOTS * 8;
     places p = {.t = l->t};
     cli_target_areas(l->t, note_area, &p);
     if (!p.code)

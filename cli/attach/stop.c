@@ -205,7 +205,7 @@ static bool has_signal(const cli_target *t, pid_t tid)
 /* Waits until the thread has stopped for us. A signal that comes first is passed on. */
 static bool await_stop(pid_t tid)
 {
-    const double end = now_millis() + PATIENCE_MILLIS;
+    const double end = now_millis() + (double)PATIENCE_MILLIS;
     const struct timespec pause = {.tv_nsec = 20000};
     while (now_millis() < end) {
         int status;

@@ -58,6 +58,7 @@ bool cli_target_areas(const cli_target *t, bool (*take)(void *cookie, const cli_
     while (file && !is_done && getline(&line, &room, file) > 0) {
         cli_area area = {.name = ""};
         unsigned long begin, end, off;
+        // NOLINTNEXTLINE(cert-err34-c): the kernel writes these numbers
         if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %255[^\n]", &begin, &end, area.access, &off,
                    area.name) < 4)
             continue;

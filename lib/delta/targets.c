@@ -90,7 +90,7 @@ static int by_number(const void *left, const void *right)
 
 uint64_t pd_targets_write(pd_targets *t, pd_model *model)
 {
-    char text[sizeof PREFIX + PD_TARGETS_LISTED * WORD] = PREFIX;
+    char text[sizeof PREFIX + (size_t)PD_TARGETS_LISTED * WORD] = PREFIX;
     size_t len = sizeof PREFIX - 1;
     qsort(t->list, t->seen.len, sizeof *t->list, by_number);
     for (size_t i = 0; i < t->seen.len && i < PD_TARGETS_LISTED && !t->list[i].is_merge; i++)
