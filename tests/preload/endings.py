@@ -298,17 +298,17 @@ def test_the_last_profile_without_memory(t):
 
 
 def test_without_mappings(t):
-    """Where the tracker cannot grow, a message says that samples are missing. It can if the program left it a mapping."""
-    ran = record(t, target(t, "starve"), "mappings", options=[EVERYTHING])
-    if ran.code == 77:
-        t.skip("the kernel allows more mappings")
-    t.equal(ran.code, 0)
-    if "samples are missing" in ran.err:
-        t.contains(ran.err, "vm.max_map_count")
-    else:
-        leaked = [values[recorded.ALLOC_OBJECTS] for p in only(t, checked(t, t.path("out"))) for stack, values in p.samples
-                  if "use_up_mappings" in stack]
-        t.equal(sum(leaked), int(ran.out))
+    """Where the tracker cannot grow, a message says that samples are missing. It can if what the agent gave up before, its live
+    file, left it a mapping: so not in every run."""
+    for _ in range(20):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = record(t, target(t, "starve"), "mappings", options=[EVERYTHING])
+        if ran.code == 77:
+            t.skip("the kernel allows more mappings")
+        t.equal(ran.code, 0)
+        if "samples are missing" in ran.err:
+            break
+    t.contains(ran.err, "samples are missing", "vm.max_map_count")
 
 
 def test_a_large_profile_without_memory(t):
