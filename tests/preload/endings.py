@@ -298,17 +298,16 @@ def test_the_last_profile_without_memory(t):
 
 
 def test_without_mappings(t):
-    """Where the tracker cannot grow, a message says that samples are missing. It can if what the agent gave up before, its live
-    file, left it a mapping: so not in every run."""
-    for _ in range(20):
-        shutil.rmtree(t.path("out"), ignore_errors=True)
-        ran = record(t, target(t, "starve"), "mappings", options=[EVERYTHING])
-        if ran.code == 77:
-            t.skip("the kernel allows more mappings")
-        t.equal(ran.code, 0)
-        if "samples are missing" in ran.err:
-            break
-    t.contains(ran.err, "samples are missing", "vm.max_map_count")
+    """The program goes on. Where the tracker cannot grow, or the last profile cannot be made, a message says so; which of them is a
+    matter of what the agent could still make before."""
+    ran = record(t, target(t, "starve"), "mappings", options=[EVERYTHING])
+    if ran.code == 77:
+        t.skip("the kernel allows more mappings")
+    t.equal(ran.code, 0)
+    if "samples are missing" in ran.err:
+        t.contains(ran.err, "vm.max_map_count")
+    elif "the last profile could not be made" not in ran.err:
+        checked(t, t.path("out"))
 
 
 def test_a_large_profile_without_memory(t):
