@@ -78,6 +78,19 @@ static bool has_several_values(cli_checked *j, const otlp_profile *p, size_t num
     return false;
 }
 
+static bool has_strange_timestamp(cli_checked *j, const otlp_profile *p, size_t number)
+{
+    const uint64_t begin = p->time_unix_nano, end = begin + p->duration_nano;
+    for (size_t i = 0; i < p->n_samples; i++)
+        for (size_t k = 0; k < p->samples[i]->n_timestamps_unix_nano; k++) {
+            uint64_t at = p->samples[i]->timestamps_unix_nano[k];
+            if (at < begin || at > end)
+                return cli_found(j, "sample %zu of profile %zu has a timestamp outside of its time",
+                                 i, number);
+        }
+    return false;
+}
+
 static bool has_negative_period(cli_checked *j, const otlp_profile *p, size_t number)
 {
     return p->period < 0 &&
@@ -310,6 +323,7 @@ static const struct {
     {PARCA, REFUSES, NULL, has_no_period_type, "write it with --for=parca"},
     {PARCA, REFUSES, NULL, has_no_type, "write it with --for=parca"},
     {PARCA, REFUSES, NULL, has_several_values, "write it with --for=parca"},
+    {PARCA, REFUSES, NULL, has_strange_timestamp, "mend it where it is made"},
     {PARCA | OTEL, REFUSES, cli_profcheck_tables, NULL, "write it with --for=parca or otel"},
     {PARCA, REFUSES, has_bad_link, NULL, "mend it where it is made"},
     {PARCA, REFUSES, NULL, has_negative_period, "write it with --for=parca"},

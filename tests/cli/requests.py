@@ -145,6 +145,7 @@ def test_what_receivers_refuse(t):
             ("parca", (1, 1, 1), without(1), 1, "of the resource has no key or no value"),
             ("pyroscope", (1, 1, 1), without(1), None, "of the resource is a reference"),
             ("parca", (1, 2, 2), without(1), 1, "has no sample type"),
+            ("parca", LAST_SAMPLE, lambda part: part + chunk(5, (1).to_bytes(8, "little")), 1, "has a timestamp outside of its time"),
             ("parca", LAST_SAMPLE, lambda part: part + packed(4, [1]), 1, "has several values and no timestamps")):
         t.succeeds("check", "-q", t.write("changed", edit(request, place, change)))
         ran = t.run("check", f"--for={receiver}", "changed")

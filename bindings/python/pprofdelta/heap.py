@@ -30,7 +30,7 @@ _directory: Path | None = None
 def _load() -> ctypes.CDLL:
     global _agent
     if _agent is None:
-        _agent = ctypes.PyDLL(os.environ.get("PPROFDELTA_AGENT") or installed(AGENT, "pprofdelta"))
+        _agent = ctypes.CDLL(os.environ.get("PPROFDELTA_AGENT") or installed(AGENT, "pprofdelta"))
     return _agent
 
 
@@ -53,11 +53,11 @@ def start(
     RuntimeError: it is recorded already, or cannot be; a line on stderr says why.
     """
     global _directory
+    if not (interval > 0 and rate >= 1):
+        raise ValueError(f"interval {interval} and rate {rate}: they must be above 0")
     agent = _load()
     folder = Path(directory).resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    if not (interval > 0 and rate >= 1):
-        raise ValueError(f"interval {interval} and rate {rate}: they must be above 0")
     settings = {"DIR": folder, "INTERVAL": f"{interval:.9f}", "RATE": int(rate), "SNAPSHOT": int(snapshot), "QUIET": 1}
     text = b"".join(f"PPROFDELTA_RECORD_{name}={value}".encode() + b"\0" for name, value in settings.items())
     runs = _look(agent)[1]

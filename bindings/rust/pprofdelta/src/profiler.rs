@@ -75,8 +75,7 @@ impl ProfilerBuilder {
     }
 
     /// What a receiver takes, in one word, as `--for` of the command: the format and the compression that it needs,
-    /// and all that is in use, unless
-    /// these are set, too.
+    /// and all that is in use, unless these are set, too.
     pub fn for_receiver(mut self, receiver: Receiver) -> Self {
         self.form.receiver = Some(receiver);
         self
