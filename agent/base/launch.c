@@ -129,9 +129,9 @@ static bool has_string(image *i, const char *const *names)
     enum { PART_LEN = 2048 };
     const pd_elf_dynamic *d = &i->dynamic;
     char part[PART_LEN];
-    for (uint64_t off = 0; off < d->strings_len; off += PART_LEN - NAME_LEN) {
-        uint64_t left = d->strings_len - off;
-        size_t len = pd_elf_read(&i->elf, d->strings_off + off, part,
+    for (uint64_t off = 0; off < d->names_len; off += PART_LEN - NAME_LEN) {
+        uint64_t left = d->names_len - off;
+        size_t len = pd_elf_read(&i->elf, d->tables.names + off, part,
                                  left < PART_LEN ? (size_t)left : PART_LEN);
         for (const char *const *name = names; *name; name++)
             if (is_in(part, len, *name))
@@ -186,14 +186,46 @@ static bool has_other_libc(image *i, const ElfW(Phdr) * loader)
     return false;
 }
 
+static bool needs(image *i, const char *const *libraries)
+{
+    ElfW(Dyn) row;
+    char library[NAME_LEN];
+    for (size_t n = 0; pd_elf_row_at(&i->elf, &i->dynamic, n, &row); n++) {
+        uint64_t name = row.d_un.d_val;
+        size_t len = row.d_tag == DT_NEEDED && name < i->dynamic.names_len
+                         ? pd_elf_read(&i->elf, i->dynamic.tables.names + name, library, NAME_LEN)
+                         : 0;
+        for (const char *const *l = libraries; *l; l++)
+            if (len >= strlen(*l) && memcmp(library, *l, strlen(*l)) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* Compilers have a megabyte of names and start for each file: only without a table are all of them looked at. */
+static bool defines(image *i, const char *const *names)
+{
+    ElfW(Sym) symbol;
+    char name[NAME_LEN];
+    if (!i->dynamic.tables.hash)
+        return has_string(i, names);
+    for (; *names; names++) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(*names, "|"), *names);
+        if (pd_elf_find_symbol(&i->elf, &i->dynamic.tables, name, &symbol))
+            return true;
+    }
+    return false;
+}
+
+/* A runtime is a library, or is linked in and exports its names, as clang does. */
 static bool has_sanitizer(image *i)
 {
-    /* Libraries, and names that a runtime exports which was linked in, as clang does. */
-    static const char *const names[] = {"|libasan.so",  "|libtsan.so",    "|libmsan.so",
-                                        "|liblsan.so",  "|libhwasan.so",  "|libclang_rt.asan",
-                                        "__asan_init|", "__hwasan_init|", "|libclang_rt.tsan",
-                                        "__msan_init|", "__tsan_init|",   NULL};
-    return has_string(i, names);
+    static const char *const libraries[] = {
+        "libasan.so",   "libtsan.so",       "libmsan.so",       "liblsan.so",
+        "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", NULL};
+    static const char *const names[] = {"__asan_init|", "__hwasan_init|", "__msan_init|",
+                                        "__tsan_init|", NULL};
+    return needs(i, libraries) || defines(i, names);
 }
 
 /* The loader can be run as a program. It then runs the program that its arguments name, and
@@ -362,8 +394,8 @@ static const char *advice_by_symbols(image *i)
     while (pd_elf_section_at(&i->elf, s++, &symbols))
         if (symbols.sh_type == SHT_SYMTAB &&
             pd_elf_section_at(&i->elf, symbols.sh_link, &strings)) {
-            i->dynamic.strings_off = strings.sh_offset;
-            i->dynamic.strings_len = strings.sh_size;
+            i->dynamic.tables.names = strings.sh_offset;
+            i->dynamic.names_len = strings.sh_size;
             return advice_of(i, allocators);
         }
     return "";

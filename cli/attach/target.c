@@ -92,11 +92,7 @@ static void note_tables(const cli_target *t, cli_object *o, uint64_t dynamic)
     Elf64_Dyn row;
     for (; cli_target_read(t, dynamic, &row, sizeof row) && row.d_tag != DT_NULL;
          dynamic += sizeof row) {
-        uint64_t *to = row.d_tag == DT_SYMTAB     ? &o->symbols
-                       : row.d_tag == DT_STRTAB   ? &o->names
-                       : row.d_tag == DT_GNU_HASH ? &o->hash
-                       : row.d_tag == DT_VERSYM   ? &o->versions
-                                                  : NULL;
+        uint64_t *to = pd_elf_table(&o->tables, &row);
         if (to)
             *to = row.d_un.d_ptr < o->base ? o->base + row.d_un.d_ptr : row.d_un.d_ptr;
     }
@@ -151,48 +147,11 @@ bool cli_target_objects(cli_target *t)
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
-static uint32_t hash_of(const char *name)
-{
-    uint32_t hash = 5381;
-    for (; *name; name++)
-        hash = hash * 33 + (unsigned char)*name;
-    return hash;
-}
-
-/* Returns its value if it has the name, is defined, and is not an older version. */
-static uint64_t value_of(const cli_target *t, const cli_object *o, uint32_t at, const char *name)
-{
-    enum { HIDDEN = 0x8000 };
-    Elf64_Sym symbol;
-    uint16_t version = 0;
-    char found[64] = "";
-    const size_t len = strlen(name) + 1;
-    if (!cli_target_read(t, o->symbols + at * sizeof symbol, &symbol, sizeof symbol) ||
-        symbol.st_shndx == SHN_UNDEF || len > sizeof found ||
-        !cli_target_read(t, o->names + symbol.st_name, found, len) || memcmp(found, name, len) != 0)
-        return 0;
-    if (o->versions)
-        cli_target_read(t, o->versions + at * sizeof version, &version, sizeof version);
-    return version & HIDDEN ? 0 : o->base + symbol.st_value;
-}
-
 uint64_t cli_object_symbol(const cli_target *t, const cli_object *o, const char *name)
 {
-    uint32_t head[4], at, other;
-    const uint32_t hash = hash_of(name);
-    if (!o->hash || !cli_target_read(t, o->hash, head, sizeof head) || !head[0])
-        return 0;
-    const uint64_t buckets = o->hash + sizeof head + head[2] * sizeof(uint64_t);
-    const uint64_t chain = buckets + head[0] * sizeof(uint32_t);
-    if (!cli_target_read(t, buckets + hash % head[0] * sizeof at, &at, sizeof at) || at < head[1])
-        return 0;
-    for (;; at++) {
-        if (!cli_target_read(t, chain + (at - head[1]) * sizeof other, &other, sizeof other))
-            return 0;
-        uint64_t value = (other | 1) == (hash | 1) ? value_of(t, o, at, name) : 0;
-        if (value || other & 1)
-            return value;
-    }
+    pd_elf memory = {.fd = t->memory}; /* whose offsets are addresses */
+    Elf64_Sym symbol;
+    return pd_elf_find_symbol(&memory, &o->tables, name, &symbol) ? o->base + symbol.st_value : 0;
 }
 
 const cli_object *cli_target_definer(const cli_target *t, size_t from, const char *name,

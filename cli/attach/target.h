@@ -2,6 +2,8 @@
 #ifndef CLI_ATTACH_TARGET_H
 #define CLI_ATTACH_TARGET_H
 
+#include "lib/process/elf.h"
+
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,8 +19,8 @@ typedef struct cli_area {
 
 /* An object that its loader has loaded. */
 typedef struct cli_object {
-    uint64_t base, link; /* link: the loader's record of it */
-    uint64_t symbols, names, hash, versions;
+    uint64_t base, link;   /* link: the loader's record of it */
+    pd_elf_symbols tables; /* at these addresses */
     uint64_t tls, tls_file_len,
         tls_len; /* the image of its thread-local storage; tls 0: it has none */
 } cli_object;

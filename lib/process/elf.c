@@ -103,20 +103,85 @@ static uint64_t offset_of(pd_elf *elf, ElfW(Addr) address)
     return UINT64_MAX;
 }
 
+uint64_t *pd_elf_table(pd_elf_symbols *tables, const ElfW(Dyn) * row)
+{
+    return row->d_tag == DT_SYMTAB     ? &tables->symbols
+           : row->d_tag == DT_STRTAB   ? &tables->names
+           : row->d_tag == DT_GNU_HASH ? &tables->hash
+           : row->d_tag == DT_VERSYM   ? &tables->versions
+                                       : NULL;
+}
+
 void pd_elf_find_dynamic(pd_elf *elf, pd_elf_dynamic *out)
 {
     ElfW(Dyn) row;
-    *out = (pd_elf_dynamic){.strings_off = UINT64_MAX};
+    *out = (pd_elf_dynamic){.names_len = 0};
     if (!pd_elf_find_segment(elf, PT_DYNAMIC, &out->rows))
         out->rows.p_filesz = 0;
     for (size_t i = 0; pd_elf_row_at(elf, out, i, &row); i++) {
-        if (row.d_tag == DT_STRTAB)
-            out->strings_off = offset_of(elf, row.d_un.d_ptr);
+        uint64_t *table = pd_elf_table(&out->tables, &row);
+        uint64_t off = table ? offset_of(elf, row.d_un.d_ptr) : UINT64_MAX;
+        if (off != UINT64_MAX)
+            *table = off;
         if (row.d_tag == DT_STRSZ)
-            out->strings_len = row.d_un.d_val;
+            out->names_len = row.d_un.d_val;
     }
-    if (out->strings_off == UINT64_MAX)
-        out->strings_len = 0;
+    if (!out->tables.names)
+        out->names_len = 0;
+}
+
+/* ---- a symbol by its name -------------------------------------------------------------------- */
+
+static uint32_t hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+/* Reads the symbol at a place, if it has the name, is defined, and is not hidden, as an older version is. */
+static bool read_symbol(pd_elf *elf, const pd_elf_symbols *tables, uint32_t at, const char *name,
+                        ElfW(Sym) * out)
+{
+    enum { HIDDEN = 0x8000 };
+    char found[64];
+    uint16_t version = 0;
+    const size_t len = strlen(name) + 1;
+    if (!read_whole(elf, tables->symbols + (uint64_t)at * sizeof *out, out, sizeof *out) ||
+        out->st_shndx == SHN_UNDEF || len > sizeof found ||
+        !read_whole(elf, tables->names + out->st_name, found, len) || memcmp(found, name, len) != 0)
+        return false;
+    if (tables->versions)
+        pd_elf_read(elf, tables->versions + (uint64_t)at * sizeof version, &version,
+                    sizeof version);
+    return !(version & HIDDEN);
+}
+
+/* Behind the four words of the table's head are a filter, which is not used, the first symbol of each bucket, and the
+ * hashes of the symbols, of which the last one of a bucket is odd. */
+bool pd_elf_find_symbol(pd_elf *elf, const pd_elf_symbols *tables, const char *name,
+                        ElfW(Sym) * out)
+{
+    enum { BUCKETS, FIRST, FILTER, HEAD = 4 };
+    uint32_t head[HEAD], at, other = 0;
+    const uint32_t hash = hash_of(name);
+    if (!tables->hash || !read_whole(elf, tables->hash, head, sizeof head) || !head[BUCKETS])
+        return false;
+    const uint64_t buckets =
+        tables->hash + sizeof head + (uint64_t)head[FILTER] * sizeof(ElfW(Addr));
+    const uint64_t hashes = buckets + (uint64_t)head[BUCKETS] * sizeof at;
+    if (!read_whole(elf, buckets + (uint64_t)(hash % head[BUCKETS]) * sizeof at, &at, sizeof at) ||
+        at < head[FIRST])
+        return false;
+    for (size_t i = 0; i < PD_ELF_ROWS_MAX && !(other & 1); i++, at++) {
+        if (!read_whole(elf, hashes + (uint64_t)(at - head[FIRST]) * sizeof other, &other,
+                        sizeof other))
+            return false;
+        if ((other | 1) == (hash | 1) && read_symbol(elf, tables, at, name, out))
+            return true;
+    }
+    return false;
 }
 
 /* ---- build ids ------------------------------------------------------------------------------- */

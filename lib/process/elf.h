@@ -35,9 +35,16 @@ typedef struct pd_elf {
         [1024]; /* read with what was asked for, since most of what is asked for next is near */
 } pd_elf;
 
+/* The tables by which the loader finds a symbol: offsets of the ELF file. hash is 0 if there is none of GNU's kind,
+ * and versions if there are none. */
+typedef struct pd_elf_symbols {
+    uint64_t symbols, names, hash, versions;
+} pd_elf_symbols;
+
 typedef struct pd_elf_dynamic {
     ElfW(Phdr) rows;
-    uint64_t strings_off, strings_len; /* len is 0 if there is no string table */
+    pd_elf_symbols tables;
+    uint64_t names_len; /* 0 if there is no string table */
 } pd_elf_dynamic;
 
 /* Reads the ELF header. Returns false if the file does not begin with a whole one. Never closes
@@ -57,6 +64,13 @@ bool pd_elf_find_segment(pd_elf *elf, uint32_t type, ElfW(Phdr) * out);
 
 /* Finds the dynamic section and its strings. Of a file without them, *out has no rows. */
 void pd_elf_find_dynamic(pd_elf *elf, pd_elf_dynamic *out);
+
+/* Returns the member that a row of the dynamic section is for, or NULL. */
+uint64_t *pd_elf_table(pd_elf_symbols *tables, const ElfW(Dyn) * row);
+
+/* Finds what the tables define under a name, which is no older version of it. */
+bool pd_elf_find_symbol(pd_elf *elf, const pd_elf_symbols *tables, const char *name,
+                        ElfW(Sym) * out);
 
 enum { PD_BUILD_ID_MAX = 64 }; /* bytes; longer ones are cut */
 

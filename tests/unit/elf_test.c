@@ -4,6 +4,7 @@
 #include "process/proc.h"
 #include "test.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stddef.h>
@@ -24,6 +25,15 @@ enum {
 
 static const char strings[] = "\0libone.so\0libtwo.so";
 
+/* GNU's hash table of a bucket with three symbols. */
+static const uint32_t hash_of_one = 0x805323ae, hash_of_two = 0x8ca54726;
+
+typedef struct hashes {
+    uint32_t head[4];
+    ElfW(Addr) filter;
+    uint32_t bucket, chain[3];
+} hashes;
+
 typedef struct image {
     unsigned char bytes[IMAGE_CAP];
     size_t len;
@@ -39,8 +49,11 @@ typedef struct parts {
     ElfW(Ehdr) head;
     ElfW(Phdr) segments[3];
     ElfW(Shdr) sections[2];
-    ElfW(Dyn) rows[5];
+    ElfW(Dyn) rows[8];
     char strings[sizeof strings];
+    ElfW(Sym) symbols[4];
+    hashes hashes;
+    uint16_t versions[4];
     note notes[2];
 } parts;
 
@@ -73,7 +86,18 @@ static image make_image(void)
         .rows = {{.d_tag = DT_NEEDED, .d_un.d_val = 1},
                  {.d_tag = DT_STRTAB, .d_un.d_ptr = BASE + texts},
                  {.d_tag = DT_STRSZ, .d_un.d_val = sizeof strings},
-                 {.d_tag = DT_NEEDED, .d_un.d_val = 11}},
+                 {.d_tag = DT_NEEDED, .d_un.d_val = 11},
+                 {.d_tag = DT_SYMTAB, .d_un.d_ptr = BASE + offsetof(parts, symbols)},
+                 {.d_tag = DT_GNU_HASH, .d_un.d_ptr = BASE + offsetof(parts, hashes)},
+                 {.d_tag = DT_VERSYM, .d_un.d_ptr = BASE + offsetof(parts, versions)}},
+        .symbols = {{0},
+                    {.st_name = 1, .st_shndx = 1, .st_value = 100},
+                    {.st_name = 1, .st_shndx = 1, .st_value = 200},
+                    {.st_name = 11, .st_shndx = SHN_UNDEF, .st_value = 300}},
+        .hashes = {.head = {1, 1, 1, 0},
+                   .bucket = 1,
+                   .chain = {hash_of_one & ~1u, hash_of_one & ~1u, hash_of_two | 1}},
+        .versions = {0, 0x8002, 3, 2}, /* the first is an older one */
         .notes = {{{4, 8, NT_GNU_ABI_TAG}, "GNU", {9}},
                   {{4, 6, NT_GNU_BUILD_ID}, "GNU", {0xde, 0xad, 0xbe, 0xef, 0x00, 0x17}}},
     };
@@ -105,6 +129,7 @@ static void check_image(const image *m, uint64_t begin)
     ElfW(Shdr) section;
     pd_elf_dynamic dynamic;
     ElfW(Dyn) row;
+    ElfW(Sym) symbol;
     char text[32], id[2 * PD_BUILD_ID_MAX];
     REQUIRE(open_image(&elf, m, begin));
     CHECK(elf.header.e_machine == MACHINE);
@@ -118,10 +143,14 @@ static void check_image(const image *m, uint64_t begin)
           memcmp(text, strings, sizeof strings) == 0);
     CHECK(!pd_elf_section_at(&elf, 2, &section));
     pd_elf_find_dynamic(&elf, &dynamic);
-    CHECK(dynamic.strings_len == sizeof strings && dynamic.strings_off == offsetof(parts, strings));
+    CHECK(dynamic.names_len == sizeof strings && dynamic.tables.names == offsetof(parts, strings));
     CHECK(pd_elf_row_at(&elf, &dynamic, 0, &row) && row.d_tag == DT_NEEDED && row.d_un.d_val == 1);
     CHECK(pd_elf_row_at(&elf, &dynamic, 3, &row) && row.d_tag == DT_NEEDED && row.d_un.d_val == 11);
-    CHECK(!pd_elf_row_at(&elf, &dynamic, 4, &row) && !pd_elf_row_at(&elf, &dynamic, 5, &row));
+    CHECK(!pd_elf_row_at(&elf, &dynamic, 7, &row) && !pd_elf_row_at(&elf, &dynamic, 8, &row));
+    CHECK(pd_elf_find_symbol(&elf, &dynamic.tables, "libone.so", &symbol) &&
+          symbol.st_value == 200);
+    CHECK(!pd_elf_find_symbol(&elf, &dynamic.tables, "libtwo.so", &symbol));
+    CHECK(!pd_elf_find_symbol(&elf, &dynamic.tables, "other", &symbol));
     CHECK(pd_elf_build_id(&elf, id) == 12 && memcmp(id, "deadbeef0017", 12) == 0);
     CHECK(pd_elf_read(&elf, m->len - 3, text, sizeof text) == 3);
     CHECK(pd_elf_read(&elf, m->len, text, sizeof text) == 0);
@@ -166,6 +195,7 @@ static size_t read_all(pd_elf *elf, size_t *id_len)
     ElfW(Shdr) section;
     pd_elf_dynamic dynamic;
     ElfW(Dyn) row;
+    ElfW(Sym) symbol;
     size_t count = 0;
     for (size_t i = 0; pd_elf_segment_at(elf, i, &segment); i++)
         count++;
@@ -174,6 +204,7 @@ static size_t read_all(pd_elf *elf, size_t *id_len)
     pd_elf_find_dynamic(elf, &dynamic);
     for (size_t i = 0; pd_elf_row_at(elf, &dynamic, i, &row); i++)
         count++;
+    count += pd_elf_find_symbol(elf, &dynamic.tables, "libone.so", &symbol);
     *id_len = pd_elf_build_id(elf, id);
     CHECK(*id_len <= sizeof id);
     return count;
@@ -186,7 +217,7 @@ TEST(damage_is_survived)
     REQUIRE(open_image(&elf, &whole, 0));
     size_t id_len;
     const size_t all = read_all(&elf, &id_len);
-    CHECK(all == 3 + 2 + 4 && id_len == 12);
+    CHECK(all == 3 + 2 + 7 + 1 && id_len == 12);
     for (size_t len = 0; len < whole.len; len++) {
         image cut = whole;
         cut.len = len;
@@ -254,7 +285,7 @@ TEST(this_program_is_as_the_loader_and_the_kernel_say)
     REQUIRE(fd >= 0 && pd_elf_open(&elf, fd, 0));
     dl_iterate_phdr(compare_segments, &elf);
     pd_elf_find_dynamic(&elf, &dynamic);
-    CHECK(dynamic.strings_len > 0);
+    CHECK(dynamic.names_len > 0);
     /* The kernel gives the address of the program headers, which stand behind the first header. */
     uint64_t first = (uint64_t)getauxval(AT_PHDR) - sizeof(ElfW(Ehdr));
     int memory = pd_proc_open_mem();
@@ -263,6 +294,29 @@ TEST(this_program_is_as_the_loader_and_the_kernel_say)
     close(fd);
     CHECK(pd_build_id_at(memory, 1, in_memory) == 0);
     close(memory);
+}
+
+/* Files hold the tables at other places than memory does. */
+TEST(symbols_are_those_that_the_loader_finds)
+{
+    static const char *const names[] = {"malloc", "fork", "pthread_create", "environ", "no_such"};
+    Dl_info libc;
+    pd_elf elf;
+    pd_elf_dynamic dynamic;
+    ElfW(Sym) symbol;
+    REQUIRE(dladdr(dlsym(RTLD_DEFAULT, "fork"), &libc));
+    int fd = open(libc.dli_fname, O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd >= 0 && pd_elf_open(&elf, fd, 0));
+    void *handle = dlopen(libc.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    pd_elf_find_dynamic(&elf, &dynamic);
+    for (size_t i = 0; dynamic.tables.hash && i < sizeof names / sizeof *names; i++) {
+        char *loaded = dlsym(handle, names[i]);
+        bool is_found = pd_elf_find_symbol(&elf, &dynamic.tables, names[i], &symbol);
+        CHECK_MSG(is_found == (loaded != NULL), "%s", names[i]);
+        CHECK(!is_found || loaded == (char *)libc.dli_fbase + symbol.st_value);
+    }
+    dlclose(handle);
+    close(fd);
 }
 
 TEST_MAIN()

@@ -46,8 +46,12 @@ extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); /* o
 typedef struct program {
     ElfW(Ehdr) header;
     ElfW(Phdr) segments[3]; /* of type interpreter, dynamic and load */
-    ElfW(Dyn) rows[5];
+    ElfW(Dyn) rows[6];
     char loader[32], names[96];
+    ElfW(Sym) symbols[2];
+    uint32_t hash[4];
+    ElfW(Addr) filter;
+    uint32_t bucket, chain;
 } program;
 
 #define PLACE(member) offsetof(program, member)
@@ -147,6 +151,24 @@ TEST(what_stands_in_the_way)
     CHECK(is(check_program(&p), "sanitizer"));
     p.header.e_phnum = 0;
     CHECK(is(check_program(&p), "statically"));
+}
+
+/* Where there is a table for it, only what the program defines counts. */
+TEST(a_runtime_that_is_linked_in)
+{
+    static const char name[] = "__tsan_init";
+    program p = make(LOADER, "libc.so.6");
+    memcpy(p.names + 20, name, sizeof name);
+    p.rows[3] =
+        (ElfW(Dyn)){.d_tag = DT_SYMTAB, .d_un.d_ptr = p.segments[2].p_vaddr + PLACE(symbols)};
+    p.rows[4] =
+        (ElfW(Dyn)){.d_tag = DT_GNU_HASH, .d_un.d_ptr = p.segments[2].p_vaddr + PLACE(hash)};
+    p.symbols[1] = (ElfW(Sym)){.st_name = 20, .st_shndx = 1};
+    p.hash[0] = p.hash[1] = p.hash[2] = p.bucket = 1;
+    p.chain = 0x50dc3ad;
+    CHECK(is(check_program(&p), "sanitizer"));
+    p.symbols[1].st_shndx = SHN_UNDEF;
+    CHECK(is(check_program(&p), ok));
 }
 
 /* A name of a runtime is found wherever it lies in a string table of more than one part. */
