@@ -122,6 +122,9 @@ static uint64_t number_of(const pd_python_layout *layout, uintptr_t object, cons
 
 enum { OWNED_BY_EVALUATION = 3, FRAMES_MOST = 1 << 16 };
 
+/* Since 3.14 the lowest bits of a reference say how it is counted. */
+static const uintptr_t TAGS = 3;
+
 static long instruction_of(const pd_python_layout *layout, uintptr_t frame, uintptr_t object)
 {
     enum { UNIT = 2 };
@@ -144,7 +147,7 @@ static bool is_shim(const code *c)
 static uint64_t number_of_frame(const walk *w)
 {
     code c;
-    uintptr_t object = word_at(w->frame, w->layout->frame_code);
+    uintptr_t object = word_at(w->frame, w->layout->frame_code) & ~TAGS;
     if (!is_of_type(object, pd_the_python.code_type) || !read_code(w->layout, object, &c) ||
         is_shim(&c))
         return 0;
@@ -156,7 +159,7 @@ static bool is_entry(const walk *w, uintptr_t frame)
     const pd_python_layout *layout = w->layout;
     return layout->minor < 11   ? true
            : layout->minor < 12 ? byte_at(frame, layout->frame_is_entry) != 0
-                                : byte_at(frame, layout->frame_owner) == OWNED_BY_EVALUATION;
+                                : byte_at(frame, layout->frame_owner) >= OWNED_BY_EVALUATION;
 }
 
 /* The state of this thread, or 0. Up to 3.11 the first function has that of the thread which runs Python now. */

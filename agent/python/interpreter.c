@@ -32,11 +32,12 @@ static void *symbol(const char *name)
 static const pd_python_layout *take_published(const pd_python_layout *known)
 {
     static const size_t members[PD_PYTHON_PUBLISHED] = {
-        offsetof(pd_python_layout, thread_frame), offsetof(pd_python_layout, frame_previous),
-        offsetof(pd_python_layout, frame_code),   offsetof(pd_python_layout, frame_instruction),
-        offsetof(pd_python_layout, frame_owner),  offsetof(pd_python_layout, code_name),
-        offsetof(pd_python_layout, code_file),    offsetof(pd_python_layout, code_first_line),
-        offsetof(pd_python_layout, code_lines),   offsetof(pd_python_layout, code_size)};
+        offsetof(pd_python_layout, thread_id),         offsetof(pd_python_layout, thread_frame),
+        offsetof(pd_python_layout, frame_previous),    offsetof(pd_python_layout, frame_code),
+        offsetof(pd_python_layout, frame_instruction), offsetof(pd_python_layout, frame_owner),
+        offsetof(pd_python_layout, code_name),         offsetof(pd_python_layout, code_file),
+        offsetof(pd_python_layout, code_first_line),   offsetof(pd_python_layout, code_lines),
+        offsetof(pd_python_layout, code_size)};
     static const char cookie[] = "xdebugpy";
     static pd_python_layout taken;
     const char *runtime = symbol("_PyRuntime");

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Makes layouts.inc: where CPython keeps what the agent reads, for each minor version.
 
-usage: agent/python/layouts.py INTERPRETER... > agent/python/layouts.inc
+usage: agent/python/layouts.py INTERPRETER|HEADERS... > agent/python/layouts.inc
 
-For each interpreter a C program is compiled against its headers and run. CPython keeps these places within a minor
-version. An interpreter without its headers, or of a version that the program does not know, ends this with a
-message."""
+For each interpreter a C program is compiled against its headers, which are asked for or given as their folder, and run.
+CPython keeps these places within a minor version. An interpreter without its headers, or of a version that the program
+does not know, ends this with a message."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -68,7 +69,8 @@ int main(void)
     PLACE(code_name, PyCodeObject, co_qualname);
 #endif
 #if PY_VERSION_HEX >= 0x030d0000
-    printf(" .published = {%zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu},", PUBLISHED(thread_state.current_frame),
+    printf(" .published = {%zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu, %zu},",
+           PUBLISHED(thread_state.thread_id), PUBLISHED(thread_state.current_frame),
            PUBLISHED(interpreter_frame.previous), PUBLISHED(interpreter_frame.executable),
            PUBLISHED(interpreter_frame.instr_ptr), PUBLISHED(interpreter_frame.owner), PUBLISHED(code_object.qualname),
            PUBLISHED(code_object.filename), PUBLISHED(code_object.firstlineno), PUBLISHED(code_object.linetable),
@@ -100,25 +102,33 @@ int main(void)
 """
 
 
-def row_of(interpreter, folder):
-    ask = "import sysconfig, sys; print(sys.version_info[1], sysconfig.get_path('include'))"
-    minor, include = subprocess.run([interpreter, "-c", ask], check=True, capture_output=True, text=True).stdout.split()
-    if not 9 <= int(minor) <= 13:
-        sys.exit(f"{interpreter}: version 3.{minor} is not one of 3.9 to 3.13, for which this program is written")
+def headers_of(place):
+    ask = "import sysconfig; print(sysconfig.get_path('include'))"
+    if os.path.isdir(place):
+        return place
+    return subprocess.run([place, "-c", ask], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def row_of(place, folder):
+    include = headers_of(place)
     source, program = os.path.join(folder, "places.c"), os.path.join(folder, "places")
     with open(source, "w", encoding="ascii") as file:
         file.write(PROGRAM)
     compiled = subprocess.run(["cc", "-I", include, "-I", os.path.join(include, "internal"), source, "-o", program], check=False)
     if compiled.returncode:
-        sys.exit(f"{interpreter}: its headers are needed in {include}")
-    return int(minor), subprocess.run([program], check=True, capture_output=True, text=True).stdout
+        sys.exit(f"{place}: its headers are needed in {include}")
+    row = subprocess.run([program], check=True, capture_output=True, text=True).stdout
+    minor = int(re.search(r"minor = (\d+)", row)[1])
+    if not 9 <= minor <= 15:
+        sys.exit(f"{place}: version 3.{minor} is not one of 3.9 to 3.15, for which this program is written")
+    return minor, row
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     with tempfile.TemporaryDirectory() as temporary:
-        rows = dict(row_of(interpreter, temporary) for interpreter in sys.argv[1:])
+        rows = dict(row_of(place, temporary) for place in sys.argv[1:])
     print("/* Where each minor version of CPython keeps what the agent reads. Made by layouts.py: do not edit. */")
     print("/* clang-format off */")
     print("".join(rows[minor] for minor in sorted(rows)), end="")

@@ -21,7 +21,7 @@
 #include <stdbool.h>
 
 /* Since 3.13 the interpreter publishes the offsets of frames and code objects itself, in _PyRuntime. */
-enum { PD_PYTHON_PUBLISHED = 10 };
+enum { PD_PYTHON_PUBLISHED = 11 };
 
 /* Offsets in the interpreter's structures, and sizes by which its build is known. 0: not in this version. */
 typedef struct pd_python_layout {

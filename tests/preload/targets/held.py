@@ -82,8 +82,8 @@ def hold_large():
 
 
 def numbers():
-    for i in range(N):
-        yield bytes(30 + i)  # at generator
+    for size in range(30, 30 + N):
+        yield bytes(size)  # at generator
 
 
 def hold_generated():
@@ -126,7 +126,7 @@ def hold_called():
 
 def hold_without_lock():
     malloc = ctypes.CDLL(None).malloc
-    malloc.restype, malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
+    malloc.restype, malloc.argtypes = None, [ctypes.c_size_t]
     for _ in range(5):
         malloc(12345)  # at native
     note("native", 5 * 12345)
