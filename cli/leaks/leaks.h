@@ -336,8 +336,8 @@ void cli_leaks_find_names(cli_leaks_work *work);
 void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows);
 
 /* Finds the first frame, from the leaf, that is the program's own: not of an allocator, of start-up
- * or of a library. Without one, it is the first that is not of an allocator, else the leaf. The
- * frames before number `from` do not count. */
+ * or of a library. Without one, it is the first of a library, else of the language, else the leaf. The
+ * frames before number `from` do not count, and none behind a turn of an event loop. */
 cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, size_t from);
 
 /* The stack of a row of run->rows, as it is shown: without wrappers of malloc and start-up

@@ -3,6 +3,7 @@
 #include "leaks/leaks.h"
 
 #include "keep.h"
+#include "names.h"
 #include "show/wrappers.h"
 
 #include <string.h>
@@ -18,7 +19,8 @@ void cli_leaks_make_frames(cli_leaks_work *w)
 
 /* ---- the program's own frame ----------------------------------------------------------------- */
 
-enum { NOTHING, OF_ALLOCATOR, OF_LIBRARY, OWN };
+/* Higher by the owner (cli_frame_owner). */
+enum { NOTHING, OF_ALLOCATOR, OF_LANGUAGE };
 
 static unsigned char grade_of(const cli_leaks_run *run, const cli_frame *frame)
 {
@@ -26,10 +28,17 @@ static unsigned char grade_of(const cli_leaks_run *run, const cli_frame *frame)
     bool is_own_file = !cli_string_compare(text->module, run->binary);
     if (frame->kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_STARTS | CLI_FRAME_INTERPRETS))
         return OF_ALLOCATOR;
-    return cli_frame_is_of_library(text->name, is_own_file ? cli_string_of("") : text->module,
-                                   text->file)
-               ? OF_LIBRARY
-               : OWN;
+    cli_frame_owner owner =
+        cli_frame_owner_of(text->name, is_own_file ? cli_string_of("") : text->module, text->file);
+    if (owner == CLI_FRAME_OF_LIBRARY && text->is_nameless)
+        return OF_LANGUAGE;
+    return (unsigned char)(OF_LANGUAGE + owner);
+}
+
+/* What an event loop of Python has called has no caller in the program. */
+static bool is_turn(const cli_frame *frame)
+{
+    return frame->kind & CLI_FRAME_STARTS && cli_is_foreign(frame->text.file, frame->text.module);
 }
 
 void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows)
@@ -55,6 +64,8 @@ cli_leaks_cause cli_leaks_find_cause(const cli_leaks_rows *rows, size_t row, siz
         unsigned char own = i < from ? NOTHING : rows->grades[frame - rows->all->shown.frames];
         if (cause.frame && !cause.caller)
             cause.caller = frame;
+        if (is_turn(frame) && cause.frame)
+            break;
         if (own <= grade)
             continue;
         grade = own;

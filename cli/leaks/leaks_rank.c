@@ -264,14 +264,15 @@ static functions find_functions(const cli_leaks_rows *rows)
     return all;
 }
 
-/* A function that calls itself counts once. One of an allocator says nothing about the place. */
+/* A function that calls itself counts once. One of an allocator or an interpreter says nothing about the place. */
 static void add_to_functions(const functions *all, const cli_leaks_rows *rows, size_t number)
 {
     const cli_frame *frame;
     cli_walk w = cli_leaks_walk(rows, &rows->rows[number]);
     for (size_t i = 0; (frame = cli_walk_next(&w)); i++) {
         cli_leaks_total *to = &all->list[all->number_1[frame->name] - 1];
-        if (to->last_row == number + 1 || frame->kind & CLI_FRAME_ALLOCATES)
+        if (to->last_row == number + 1 ||
+            frame->kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_INTERPRETS))
             continue;
         to->last_row = number + 1;
         to->distance += (double)i;

@@ -52,6 +52,9 @@ static const char *const starts[] = {
     "runtime.main", "runtime.goexit", "runtime.goexit.abi0", "runtime.rt0_go*", "_rt0_*",
     "runtime.mstart*", "runtime.systemstack", "runtime.systemstack.abi0", "runtime.mcall", NULL};
 
+/* Of Python: what runs a task or a callback for an event loop. */
+static const char *const turns[] = {"events.Handle._run", "events._run", NULL};
+
 /* The stems of the names of C functions that do what malloc does, in any case of letters, with any
  * letters in front: xmalloc, zrealloc, g_malloc0_n, sqlite3DbMallocRawNN, PyMem_RawCalloc. */
 static const char *const stems[] = {"malloc", "calloc", "realloc", "zalloc", "memalign", NULL};
@@ -238,26 +241,42 @@ static unsigned named_kind(cli_string name, cli_string source)
 unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, bool is_nameless)
 {
     cli_string base = cli_string_base(file);
+    unsigned turn = is_among(turns, name) ? CLI_FRAME_STARTS : 0;
     unsigned kind = is_nameless                    ? CLI_FRAME_IS_NAMELESS
-                    : cli_is_foreign(source, file) ? 0
+                    : cli_is_foreign(source, file) ? turn
                                                    : named_kind(name, source);
     if (is_among(allocator_files, base))
         kind |= CLI_FRAME_ALLOCATES;
-    if (is_among(interpreter_files, base))
+    if (is_among(interpreter_files, base) || contains_text(file, "/lib-dynload/"))
         kind |= CLI_FRAME_INTERPRETS;
     if ((is_nameless || kind & CLI_FRAME_STARTS) && is_among(libc_files, base))
         kind |= CLI_FRAME_STARTS | CLI_FRAME_IN_LIBC;
     return kind;
 }
 
-bool cli_frame_is_of_library(cli_string name, cli_string file, cli_string source)
+static bool has_library_part(cli_string path)
 {
     for (size_t i = 0; library_parts[i]; i++)
-        if (contains_text(source, library_parts[i]))
+        if (contains_text(path, library_parts[i]))
             return true;
-    return is_in_library(source) || is_among(library_folders, file) ||
-           is_among(library_folders, source) ||
-           (is_among(library_names, name) && !cli_is_foreign(source, file));
+    return false;
+}
+
+/* Of Python's own library, and not of a package. */
+static bool is_in_python(cli_string source)
+{
+    return cli_string_begins(source, "<frozen ") ||
+           (contains_text(source, "/lib/python3.") && !contains_text(source, "-packages/"));
+}
+
+cli_frame_owner cli_frame_owner_of(cli_string name, cli_string file, cli_string source)
+{
+    if (is_in_python(source))
+        return CLI_FRAME_OF_LANGUAGE;
+    bool is = has_library_part(source) || has_library_part(file) || is_in_library(source) ||
+              is_among(library_folders, file) || is_among(library_folders, source) ||
+              (is_among(library_names, name) && !cli_is_foreign(source, file));
+    return is ? CLI_FRAME_OF_LIBRARY : CLI_FRAME_OF_PROGRAM;
 }
 
 /* ---- cutting ------------------------------------------------------------------------------ */

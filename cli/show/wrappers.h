@@ -18,7 +18,7 @@
 
 enum {
     CLI_FRAME_ALLOCATES = 1,   /* a function of an allocator, or of what wraps it */
-    CLI_FRAME_STARTS = 2,      /* starts the program, a thread or a goroutine */
+    CLI_FRAME_STARTS = 2,      /* starts the program, a thread, a goroutine, an event */
     CLI_FRAME_IN_LIBC = 4,     /* a start of the C library's */
     CLI_FRAME_IS_NAMELESS = 8, /* the frame has no function */
     CLI_FRAME_IS_MAIN = 16,    /* main: a start if it calls CLI_FRAME_STARTS_RUST */
@@ -37,9 +37,14 @@ static inline unsigned cli_frame_as_allocator(unsigned kind)
     return (kind & ~(unsigned)CLI_FRAME_IN_LIBRARY) | CLI_FRAME_ALLOCATES;
 }
 
-/* Whether a frame is of a library, and not of the program: by its function, its file or its source.
- * file is empty if it is the program's. */
-bool cli_frame_is_of_library(cli_string name, cli_string file, cli_string source);
+/* Whose a frame is, by its function, its file or its source. A later one says more about the program. Of Python, the
+ * language has a library and packages are others. file is empty if it is the program's. */
+typedef enum cli_frame_owner {
+    CLI_FRAME_OF_LANGUAGE,
+    CLI_FRAME_OF_LIBRARY,
+    CLI_FRAME_OF_PROGRAM
+} cli_frame_owner;
+cli_frame_owner cli_frame_owner_of(cli_string name, cli_string file, cli_string source);
 
 /* The frames that are shown of a stack, leaf first: those from *from to *to - 1, at least one of
  * a stack that has one. The leaf end is only cut if is_heap. */

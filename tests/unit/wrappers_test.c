@@ -157,12 +157,39 @@ TEST(frames_of_other_languages_are_of_the_program)
         cli_string name = cli_string_of(rows[i].name), file = cli_string_of(rows[i].file),
                    source = cli_string_of(rows[i].source);
         CHECK_MSG(!cli_frame_kind(name, file, source, false), "%s", rows[i].name);
-        CHECK_MSG(!cli_frame_is_of_library(name, file, source), "%s", rows[i].name);
+        CHECK_MSG(cli_frame_owner_of(name, file, source) == CLI_FRAME_OF_PROGRAM, "%s",
+                  rows[i].name);
     }
     CHECK(cli_frame_kind(cli_string_of("clone"), cli_string_of("libc.so.6"),
                          cli_string_of("clone.S"), false) == (S | L));
-    CHECK(cli_frame_is_of_library(cli_string_of("x"), cli_string_of(""),
-                                  cli_string_of("/app/site-packages/x.py")));
+}
+
+TEST(python_has_a_library_and_packages)
+{
+    static const struct {
+        const char *file, *source;
+        cli_frame_owner owner;
+    } rows[] = {
+        {"", "/app/site-packages/x.py", CLI_FRAME_OF_LIBRARY},
+        {"", "/usr/lib/python3.11/site-packages/x.py", CLI_FRAME_OF_LIBRARY},
+        {"", "/usr/lib/python3/dist-packages/x.py", CLI_FRAME_OF_LIBRARY},
+        {"/app/lib/python3.11/site-packages/x/y.cpython-311.so", "", CLI_FRAME_OF_LIBRARY},
+        {"", "/usr/lib/python3.11/asyncio/events.py", CLI_FRAME_OF_LANGUAGE},
+        {"", "<frozen importlib._bootstrap>", CLI_FRAME_OF_LANGUAGE},
+        {"/app/rows.cpython-311.so", "", CLI_FRAME_OF_PROGRAM},
+        {"", "/app/rows.py", CLI_FRAME_OF_PROGRAM},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK_MSG(cli_frame_owner_of(cli_string_of("x"), cli_string_of(rows[i].file),
+                                     cli_string_of(rows[i].source)) == rows[i].owner,
+                  "%s%s", rows[i].file, rows[i].source);
+    CHECK(cli_frame_kind(cli_string_of("task_step"),
+                         cli_string_of("/lib/python3.11/lib-dynload/_asyncio.so"),
+                         cli_string_of("_asynciomodule.c"), false) == CLI_FRAME_INTERPRETS);
+    CHECK(cli_frame_kind(cli_string_of("events.Handle._run"), cli_string_of(""),
+                         cli_string_of("/lib/python3.11/asyncio/events.py"), false) == S);
+    CHECK(!cli_frame_kind(cli_string_of("events.Handle._run"), cli_string_of(""),
+                          cli_string_of("handle.c"), false));
 }
 
 TEST(inlined_frames_are_judged_by_source)
