@@ -135,12 +135,16 @@ static long instruction_of(const pd_python_layout *layout, uintptr_t frame, uint
     return (long)(word_at(frame, layout->frame_instruction) - object - layout->code_size);
 }
 
-/* The frame that a call of a class has for its __init__ since 3.13. */
+static bool is_text(const pd_python_text *text, const char *is)
+{
+    const size_t len = strlen(is);
+    return text->width == 1 && text->len == len && !memcmp(text->bytes, is, len);
+}
+
+/* The frame that a call of a class has for its __init__ since 3.13: it has no file, or one that is none. */
 static bool is_shim(const code *c)
 {
-    static const char name[] = "<shim>";
-    return c->file.len == 0 || (c->file.width == 1 && c->file.len == sizeof name - 1 &&
-                                !memcmp(c->file.bytes, name, sizeof name - 1));
+    return !c->file.len || is_text(&c->file, "<shim>") || is_text(&c->file, "__init__");
 }
 
 /* The number of a frame; 0: it is none of the program's. */

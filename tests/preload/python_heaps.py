@@ -13,6 +13,7 @@ import recorded
 from agents import record, recovered, start, stop, target, until
 
 HELD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "targets", "held.py")
+LEAKY = os.path.join(os.path.dirname(HELD), "leaky.py")
 MINORS = range(9, 16)
 DEEPER = "(deeper frames)"
 
@@ -139,6 +140,23 @@ def test_other_allocators(t):
             for mark, want in truth.items():
                 got = sums.get(lines[mark], 0)
                 t.check(want <= got <= want + 401 * more and (want or not got), f"{interpreter}: {name}: {mark}: {got} of {want}")
+
+
+def test_leaks_name_lines(t):
+    """A package keeps what a task of an event loop makes (as aiohttp 3.10.10 did), and a cache of a method keeps its objects.
+    The headline is the line of the package, not the one that runs the loop; and that of the program."""
+    os.mkdir(t.path("site-packages"))
+    t.write("site-packages/pack.py", b"kept = []\n\n\nasync def answer():\n    kept.append(bytes(4000))\n")
+    for interpreter in ends(t):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = record(t, interpreter, LEAKY, "2", options=["--rate=4K", "--interval=100ms"],
+                     env={**os.environ, "PYTHONPATH": t.path("site-packages")})
+        t.equal(ran.code, 0, ran.err)
+        findings = json.loads(t.succeeds("leaks", "--json", "-q", t.path("out")).text)["runs"][0]["findings"]
+        lines = [finding["place"]["line"] for finding in findings if finding["kind"] == "suspect"]
+        t.equal(list(dict.fromkeys(lines))[:2], [5, marks(LEAKY)["rows"]], interpreter)
+        named = {frame["function"] for finding in findings for frame in finding["stack"]}
+        t.check("__init__" not in named, f"{interpreter}: a stack has the interpreter's own frame of a call")
 
 
 def test_an_interpreter_that_is_not_known(t):

@@ -1,0 +1,30 @@
+"""Leaks in a way that packages have leaked, and in one that programs have, for some seconds: leaky.py SECONDS"""
+
+import asyncio
+import functools
+import os
+import sys
+import time
+
+import pack
+
+
+class Report:
+    def __init__(self):
+        self.rows = bytes(3000)  # at rows
+
+    @functools.lru_cache(maxsize=None)
+    def total(self):
+        return len(self.rows)
+
+
+async def main():
+    end = time.monotonic() + float(sys.argv[1])
+    while time.monotonic() < end:
+        asyncio.ensure_future(pack.answer())
+        Report().total()
+        await asyncio.sleep(0.002)
+    os._exit(0)
+
+
+asyncio.new_event_loop().run_until_complete(main())
