@@ -18,6 +18,7 @@
 typedef enum part {
     PART_LIVE,
     PART_SLACK,
+    PART_ARENA_SLACK,
     PART_ANONYMOUS,
     PART_FILE_DIRTY,
     PART_FILE_CLEAN,
@@ -30,6 +31,7 @@ typedef enum part {
 static const pprofdelta_frame part_frames[PARTS] = {
     [PART_LIVE] = {.name = "[live heap]"},
     [PART_SLACK] = {.name = "[allocator slack]"},
+    [PART_ARENA_SLACK] = {.name = "[Python arena slack]"},
     [PART_ANONYMOUS] = {.name = "[anonymous mappings]"},
     [PART_FILE_DIRTY] = {.name = "[file mappings, private dirty]"},
     [PART_FILE_CLEAN] = {.name = "[file mappings, clean or shared]"},
@@ -48,8 +50,9 @@ typedef struct named {
 } named;
 
 static struct account {
-    int64_t resident; /* bytes: of the process, and of these parts of it */
-    int64_t heap, agent;
+    int64_t resident;            /* bytes: of the process, and of these parts of it */
+    int64_t heap, agent, arenas; /* heap: with the arenas of Python */
+    int64_t arenas_in_use;
     int64_t by_slot[PD_SLOTS_MAX], mapped[PD_SLOTS_MAX];
     named names[NAMES_MAX];
     size_t names_len, text_len;
@@ -122,6 +125,8 @@ static owner owner_of_slot(uint32_t slot)
     pd_slot_stack s = pd_mappings_stack(slot);
     if (slot == PD_SLOT_AGENT)
         return (owner){PART_AGENT, 0};
+    if (slot == PD_SLOT_ARENAS)
+        return (owner){PART_ARENA_SLACK, 0};
     if (slot == PD_SLOT_ALLOCATOR || (s.depth && pd_code_is_of_allocator((uintptr_t)s.stack[0])))
         return (owner){PART_LIVE, 0};
     return (owner){PART_ANONYMOUS, slot};
@@ -233,6 +238,8 @@ static void give_owner(const dividing *d, owner o, uint64_t bytes, uint64_t mapp
         a.by_slot[o.slot] += (int64_t)bytes;
     else if (o.part == PART_LIVE)
         a.heap += (int64_t)bytes;
+    else if (o.part == PART_ARENA_SLACK)
+        a.arenas += (int64_t)bytes;
     else if (o.part == PART_AGENT)
         a.agent += (int64_t)bytes;
     else if (o.part == PART_STACKS)
@@ -309,12 +316,16 @@ static void add_mapping_row(uint32_t slot)
         add_row(&part_frames[PART_ANONYMOUS], 1, s, a.by_slot[slot], a.mapped[slot]);
 }
 
+/* What is in use in the arenas of Python is in the live heap, too, so what they have beyond that is slack. */
 static void make_rows(int64_t live)
 {
     const pd_slot_stack none = {.depth = 0};
-    int64_t resident = live < a.heap ? live : a.heap;
+    int64_t resident = live < a.heap ? live : a.heap, slack = a.heap - resident;
+    int64_t of_arenas = a.arenas > a.arenas_in_use ? a.arenas - a.arenas_in_use : 0;
+    of_arenas = of_arenas < slack ? of_arenas : slack;
     add_row(&part_frames[PART_LIVE], 1, none, resident, 0);
-    add_row(&part_frames[PART_SLACK], 1, none, a.heap - resident, 0);
+    add_row(&part_frames[PART_SLACK], 1, none, slack - of_arenas, 0);
+    add_row(&part_frames[PART_ARENA_SLACK], 1, none, of_arenas, 0);
     add_row(&part_frames[PART_AGENT], 1, none, a.agent, 0);
     for (uint32_t slot = 0; slot < PD_SLOTS_MAX; slot++)
         if (a.by_slot[slot])
@@ -327,6 +338,9 @@ static void make_comment(int64_t live, bool is_last)
 {
     pd_text_add(&a.comment, "pprofdelta: account rss=%jd live_estimate=%jd heap_resident=%jd",
                 (intmax_t)a.resident, (intmax_t)live, (intmax_t)a.heap);
+    if (a.arenas)
+        pd_text_add(&a.comment, " python_arenas=%jd python_arenas_in_use=%jd", (intmax_t)a.arenas,
+                    (intmax_t)a.arenas_in_use);
     if (!is_last) /* the thread that ends the process may hold a lock of the allocator */
         pd_counters_add(&a.comment);
     if (!a.has_stacks)
@@ -415,7 +429,7 @@ static bool is_due(bool is_last)
 
 static void clear_account(void)
 {
-    a.resident = a.heap = a.agent = 0;
+    a.resident = a.heap = a.agent = a.arenas = a.arenas_in_use = 0;
     a.areas_changed = 0;
     a.names_len = a.text_len = a.rows_len = a.ranges_at = a.comment.len = 0;
     a.comment.bytes[0] = '\0';
@@ -445,6 +459,10 @@ static void make_account(const pprofdelta_heap_stats *stats, bool is_last)
     uint64_t begun = pd_nanos_of(CLOCK_THREAD_CPUTIME_ID);
     find_all();
     int error = pd_smaps_read(take_area, &d);
+    a.heap += a.arenas;
+    for (size_t i = 0; i < a.ranges_len && a.arenas; i++)
+        if (a.ranges[i].slot == PD_SLOT_ARENAS)
+            a.arenas_in_use += (int64_t)pd_arenas_in_use(a.ranges[i].begin, a.ranges[i].end);
     pd_memory_end();
     last_cost = (int64_t)(pd_nanos_of(CLOCK_THREAD_CPUTIME_ID) - begun);
     credit -= last_cost;

@@ -5,6 +5,7 @@
  *
  *     [live heap]                       what the program allocated and has not freed, as estimated
  *     [allocator slack]                 resident memory of the allocator beyond that
+ *     [Python arena slack]              that of Python's arenas
  *     [anonymous mappings] <- stack     mapped by mmap, mremap, brk and sbrk, by stack
  *     [file mappings, private dirty] <- file, [file mappings, clean or shared] <- file
  *     [thread stacks]
@@ -56,7 +57,14 @@ void pd_account_done(void);
  * have entered the agent (agent.h), so that no signal handler of the same thread calls them. */
 
 /* Slots that are no stacks. */
-enum { PD_SLOT_NONE = 0, PD_SLOT_NO_STACK, PD_SLOT_ALLOCATOR, PD_SLOT_AGENT, PD_SLOT_FIRST };
+enum {
+    PD_SLOT_NONE = 0,
+    PD_SLOT_NO_STACK,
+    PD_SLOT_ALLOCATOR,
+    PD_SLOT_AGENT,
+    PD_SLOT_ARENAS, /* of Python */
+    PD_SLOT_FIRST
+};
 
 enum { PD_SLOTS_MAX = 4096, PD_RANGES_MAX = 16384, PD_SLOT_DEPTH = 64 };
 
@@ -109,6 +117,11 @@ void pd_mappings_fork(pprofdelta_fork step);
  * threads, and the memory of glibc's malloc; and what other allocators say of their
  * own. Everything is read in pieces into fixed buffers, so nothing
  * is allocated. Only the thread that delivers a profile may call these functions. */
+
+/* The bytes of the blocks that are in use in neighbouring arenas of Python, each of that size; 0: not known. Call it before
+ * pd_memory_end. */
+extern _Atomic size_t pd_arena_size;
+uint64_t pd_arenas_in_use(uintptr_t begin, uintptr_t end);
 
 /* ---- areas: /proc/self/smaps ----------------------------------------------------------------- */
 

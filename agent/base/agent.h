@@ -85,7 +85,7 @@ uint64_t pd_nanos_of(clockid_t clock);
 
 typedef struct pd_self {
     pprofdelta_sampler sampler;
-    bool maps_arena;          /* what is mapped is memory of an allocator */
+    bool maps_arena;          /* what is mapped is an arena of Python */
     pprofdelta_weight object; /* of the sample that the next call of malloc is; bytes 0: of none */
     volatile bool is_inside;  /* the thread runs the agent's code: its allocations are not recorded,
                                 nor are those of a signal handler that interrupts it */

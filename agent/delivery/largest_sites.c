@@ -2,6 +2,8 @@
 #include "agent/delivery/delivery.h"
 
 #include "agent/base/agent.h"
+#include "agent/python/python.h"
+#include "heap/top_sites.h"
 
 enum { SITES = 20 };
 
@@ -9,7 +11,7 @@ static PD_OF_PROCESS atomic_bool is_reported; /* a failed allocation, in this wi
 
 static int write_sites(int fd, void *heap)
 {
-    return pprofdelta_heap_dump(heap, fd, SITES);
+    return pd_heap_dump(heap, fd, SITES, pd_python_name_frame);
 }
 
 static void report_sites(pd_notice topic, pd_fixed_text *text)
@@ -19,7 +21,7 @@ static void report_sites(pd_notice topic, pd_fixed_text *text)
         pd_text_add(text, "; the largest sites:");
         int fd = pd_notice_open(topic, text);
         if (fd >= 0)
-            pprofdelta_heap_dump(heap, fd, SITES);
+            write_sites(fd, heap);
         pd_notice_close(fd);
         return;
     }

@@ -110,7 +110,7 @@ static void add_with_stack(void *cookie)
 static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
 {
     const uint32_t slot = pd_code_is_own(caller->pc)            ? PD_SLOT_AGENT
-                          : pd_this_thread.maps_arena           ? PD_SLOT_ALLOCATOR
+                          : pd_this_thread.maps_arena           ? PD_SLOT_ARENAS
                           : pd_code_is_of_allocator(caller->pc) ? PD_SLOT_ALLOCATOR
                                                                 : PD_SLOT_NONE;
     const uint64_t only = caller->pc - 1;

@@ -11,6 +11,7 @@
 #include "agent/interposed/rebind.h"
 #include "agent/interposed/wrap.h"
 
+#include "agent/account/account.h"
 #include "agent/base/real.h"
 #include "agent/python/python.h"
 
@@ -190,9 +191,10 @@ typedef struct arena_allocator {
 
 static arena_allocator arenas;
 
-/* What pymalloc maps is the memory of an allocator in the account, as that of malloc is. Objects in it are in the stacks. */
+/* What pymalloc maps is a part of its own in the account. Objects in it are in the stacks. */
 static void *map_arena(void *context, size_t size)
 {
+    atomic_store(&pd_arena_size, size);
     pd_this_thread.maps_arena = true;
     void *arena = arenas.alloc(context, size);
     pd_this_thread.maps_arena = false;

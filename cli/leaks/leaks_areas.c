@@ -20,7 +20,8 @@ typedef enum owner { AGENT, HEAP, OTHERS, OWNERS } owner;
 static owner owner_of(const cli_leaks_rows *areas, size_t area)
 {
     cli_string name = cli_leaks_area_name(areas, area);
-    bool is_heap = cli_string_is(name, "[live heap]") || cli_string_is(name, "[allocator slack]");
+    bool is_heap = cli_string_is(name, "[live heap]") || cli_string_is(name, "[allocator slack]") ||
+                   cli_string_is(name, "[Python arena slack]");
     return cli_string_is(name, "[heap agent]") ? AGENT : is_heap ? HEAP : OTHERS;
 }
 

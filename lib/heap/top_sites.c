@@ -4,6 +4,8 @@
  * sites are read without it. Elements never move, their pages are never unmapped, and the depth of
  * a trace never leads out of its block. So the worst that happens are numbers of slightly different
  * times. */
+#include "heap/top_sites.h"
+
 #include "process/proc.h"
 #include "heap/heap.h"
 
@@ -82,9 +84,26 @@ static void put_counts(text_out *p, const site_use *g)
     put_text(p, "] @");
 }
 
+/* A comment for those who read the text: "#  0x50597f5d00001238  rows.load  /srv/app/rows.py:42". */
+static void put_frame(text_out *p, uint64_t number, pd_frame_namer *name)
+{
+    pprofdelta_frame frame = {.name = NULL};
+    if (!name || !name(number, &frame))
+        return;
+    put_text(p, "#  0x");
+    put_number(p, number + 1, 16);
+    put_text(p, "  ");
+    put_text(p, frame.name);
+    put_text(p, "  ");
+    put_text(p, frame.filename);
+    put_text(p, ":");
+    put_number(p, (uint64_t)frame.line, 10);
+    put_text(p, "\n");
+}
+
 /* Readers of this format expect return addresses and subtract 1. A site may be removed or changed after it was
  * ranked. */
-static void put_site(text_out *p, const pd_sites *sites, uint32_t number)
+static void put_site(text_out *p, const pd_sites *sites, uint32_t number, pd_frame_namer *name)
 {
     const site_use g = read_site(sites, number);
     if (!g.trace || (!g.objects && !g.bytes))
@@ -96,6 +115,8 @@ static void put_site(text_out *p, const pd_sites *sites, uint32_t number)
         put_number(p, __atomic_load_n(&g.trace->stack[i], __ATOMIC_RELAXED) + 1, 16);
     }
     put_text(p, "\n");
+    for (uint32_t i = 0; i < depth; i++)
+        put_frame(p, __atomic_load_n(&g.trace->stack[i], __ATOMIC_RELAXED), name);
 }
 
 /* Readers take a dump without mappings for truncated, so a dump that has none says so. */
@@ -140,18 +161,24 @@ static size_t rank_sites(const pd_sites *sites, uint32_t made, ranked *out, size
     return len;
 }
 
-static void put_sites(text_out *p, const pd_sites *sites, uint32_t made, size_t n)
+static void put_sites(text_out *p, const pd_sites *sites, uint32_t made, size_t n,
+                      pd_frame_namer *name)
 {
     ranked top[PPROFDELTA_HEAP_DUMP_MAX];
     size_t len =
         rank_sites(sites, made, top, n < PPROFDELTA_HEAP_DUMP_MAX ? n : PPROFDELTA_HEAP_DUMP_MAX);
     for (size_t i = 0; i < len; i++)
-        put_site(p, sites, top[i].number);
+        put_site(p, sites, top[i].number, name);
     for (uint32_t number = 1; !n && number <= made; number++)
-        put_site(p, sites, number);
+        put_site(p, sites, number, name);
 }
 
 int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
+{
+    return pd_heap_dump(heap, fd, n, NULL);
+}
+
+int pd_heap_dump(const pprofdelta_heap *heap, int fd, size_t n, pd_frame_namer *name)
 {
     text_out p;
     int kept = errno;
@@ -169,7 +196,7 @@ int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
     put_text(&p, "heap profile: ");
     put_counts(&p, &sum);
     put_text(&p, " heapprofile\n");
-    put_sites(&p, sites, made, n);
+    put_sites(&p, sites, made, n, name);
     put_mappings(&p, !(heap->options.flags & PPROFDELTA_NO_MAPPINGS));
     errno = kept;
     return p.trouble;

@@ -11,8 +11,8 @@ from agents import TIMEOUT, allocator, checked, counted, only, plainly, start, t
 
 ANONYMOUS, LIVE, SLACK = "[anonymous mappings]", "[live heap]", "[allocator slack]"
 DIRTY, CLEAN = "[file mappings, private dirty]", "[file mappings, clean or shared]"
-STACKS, AGENT, LEFT = "[thread stacks]", "[heap agent]", "[left over]"
-PARTS = {ANONYMOUS, LIVE, SLACK, DIRTY, CLEAN, STACKS, AGENT, LEFT}
+STACKS, AGENT, LEFT, ARENAS = "[thread stacks]", "[heap agent]", "[left over]", "[Python arena slack]"
+PARTS = {ANONYMOUS, LIVE, SLACK, ARENAS, DIRTY, CLEAN, STACKS, AGENT, LEFT}
 MIB = 1 << 20
 
 
@@ -37,7 +37,7 @@ class Account:
         facts = dict(re.findall(r"(\w+)=(\d+)", self.comment))
         if facts:
             t.equal(self.total, int(facts["rss"]), "the parts add up to RSS")
-            t.equal(self.part(LIVE) + self.part(SLACK), int(facts["heap_resident"]), "the heap")
+            t.equal(self.part(LIVE) + self.part(SLACK) + self.part(ARENAS), int(facts["heap_resident"]), "the heap")
             t.equal(self.part(LIVE), min(int(facts["live_estimate"]), int(facts["heap_resident"])))
 
     @property

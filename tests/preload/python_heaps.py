@@ -10,10 +10,11 @@ import subprocess
 
 import pb
 import recorded
-from agents import record, recovered, start, stop, target, until
+from agents import plainly, record, recovered, start, stop, target, until
 
 HELD = os.path.join(os.path.dirname(os.path.abspath(__file__)), "targets", "held.py")
 LEAKY = os.path.join(os.path.dirname(HELD), "leaky.py")
+ARENAS = os.path.join(os.path.dirname(HELD), "arenas.py")
 MINORS = range(9, 16)
 DEEPER = "(deeper frames)"
 
@@ -140,6 +141,31 @@ def test_other_allocators(t):
             for mark, want in truth.items():
                 got = sums.get(lines[mark], 0)
                 t.check(want <= got <= want + 401 * more and (want or not got), f"{interpreter}: {name}: {mark}: {got} of {want}")
+
+
+def test_the_account_has_arenas(t):
+    """What is in use in the arenas of Python, as Python itself says; the rest of them is slack."""
+    for interpreter in ends(t):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        said = plainly(t, interpreter, "-S", ARENAS, "0").err
+        truth = int(re.search(r"bytes in allocated blocks += +([\d,]+)", said)[1].replace(",", ""))
+        ran = record(t, interpreter, "-S", ARENAS, "0.3")
+        t.equal(ran.code, 0, ran.err)
+        (path,) = list(recorded.files(t.path("out")).values())[0]
+        whole, in_use = map(int, re.search(r"python_arenas=(\d+) python_arenas_in_use=(\d+)", "".join(pb.read(pb.load(path)).comments)).groups())
+        t.check(abs(in_use - truth) < truth / 50, f"{interpreter}: {in_use} of {truth}")
+        slack = sum(values[recorded.RSS] for stack, values in Lines(path).samples if stack[0][0] == "[Python arena slack]")
+        t.check(0 < slack <= whole - in_use, f"{interpreter}: a slack of {slack} in {whole}")
+
+
+def test_the_largest_sites_have_lines(t):
+    for interpreter in ends(t):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = record(t, interpreter, "-S", ARENAS, "0.5", options=["--rate=16K", "--threshold=8M"])
+        t.equal(ran.code, 0, ran.err)
+        (top,) = glob.glob(t.path("out/*.top.txt"))
+        first = t.load(top).decode().split("\n#  0x")
+        t.check(first[0].count("\n") == 1 and f"  arenas.<module>  {ARENAS}:9\n" in t.load(top).decode(), f"{interpreter}: {first[:2]}")
 
 
 def test_leaks_name_lines(t):
