@@ -59,18 +59,6 @@ bool cli_attach_is_apart(pid_t pid, char through[64])
     return !is_same_place(pid, "ns/mnt") || !is_same_place(pid, "root");
 }
 
-/* Its number as it sees it itself. */
-static uint32_t inner_number(const cli_target *t)
-{
-    char status[4096];
-    const char *at =
-        cli_target_text(t, "status", status, sizeof status) ? strstr(status, "\nNSpid:") : NULL;
-    uint32_t number = (uint32_t)t->pid;
-    for (char *end; at && *(at += strspn(at, "\nNSpid:\t")) >= '0' && *at <= '9'; at = end)
-        number = (uint32_t)strtoul(at, &end, 10);
-    return number;
-}
-
 /* ---- the agent's page ------------------------------------------------------------------------ */
 
 #define READ_MEMBER(t, at, member, out)                                                            \
@@ -97,7 +85,7 @@ static int find_control(const cli_target *t, uint64_t *at)
     const cli_object *agent = cli_target_definer(t, 0, "pd_agent_attach", at);
     if (!agent)
         return CLI_DONE;
-    const cli_object *first = cli_target_definer(t, 1, "_thread_db_sizeof_pthread", &libc);
+    const cli_object *first = cli_target_definer(t, 1, "gnu_get_libc_version", &libc);
     READ_MEMBER(t, *at, layout, &layout);
     if (agent < first)
         return cli_error("process %d was started with the heap agent, and is recorded already",
@@ -112,7 +100,7 @@ static int find_control(const cli_target *t, uint64_t *at)
 static bool is_listening(const cli_target *t, uint64_t at)
 {
     uint32_t pid = 0;
-    return at && READ_MEMBER(t, at, pid, &pid) && pid == inner_number(t);
+    return at && READ_MEMBER(t, at, pid, &pid) && pid == cli_target_number(t, t->pid);
 }
 
 /* ---- a recording ------------------------------------------------------------------------------- */

@@ -126,7 +126,7 @@ int cli_attach_check(cli_target *t, cli_tls *tls)
     code = check_file(t);
     if (code)
         return code;
-    if (!cli_target_objects(t) || cli_tls_measure(t, tls))
+    if (!cli_target_objects(t) || !cli_tls_measure(t, tls))
         return refuse(t, "cannot be attached to: its C library is not glibc (musl, for example)",
                       "start it under pprofdelta record, which preloads the agent there");
     if (cli_object_symbol(t, &t->objects[0], "malloc"))

@@ -226,6 +226,7 @@ static int load_agent(loading *l)
         return not_loaded(l, cloned ? strerror(-(int)cloned)
                                     : "its thread has not come to it: try again");
     uint32_t result = 0;
+    l->tls.number_off = l->stop.number_off;
     if (!complete_raw_thread(l, (int)cloned, is_apart) || (is_apart && !fill_file(l)))
         return explain_failure(l);
     uint32_t done = await_store(l, STORE_DONE, STORE_PATIENCE);

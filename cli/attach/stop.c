@@ -109,13 +109,6 @@ static uint64_t place_of(const registers *r)
     return r->rip;
 }
 
-/* The record of a thread of the C library begins with its own address. */
-static bool is_record(const cli_target *t, uint64_t pointer)
-{
-    uint64_t first;
-    return cli_target_read(t, pointer, &first, sizeof first) && first == pointer;
-}
-
 static bool save_registers(const registers *r, const cli_stop *s, uint64_t slots[STUB_SLOTS])
 {
     (void)s;
@@ -236,7 +229,8 @@ static bool write_slots(const cli_target *t, const cli_stop *s, const registers 
 static cli_stopped use_thread(const cli_target *t, cli_stop *s, pid_t tid, const waiting *in)
 {
     registers r;
-    if (!get_registers(tid, &r, &s->other) || !is_record(t, s->other) ||
+    if (!get_registers(tid, &r, &s->other) ||
+        !cli_tls_find_number(t, s->other, cli_target_number(t, tid), &s->number_off) ||
         is_in_sequence(t, tid, place_of(&r)))
         return CLI_STOP_LATER;
     if (is_filtered(t, tid, s))

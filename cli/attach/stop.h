@@ -18,8 +18,9 @@ typedef struct cli_stop {
     /* After. */
     int error;
     char forbidden[64];
-    uint64_t other; /* the thread pointer of the thread that was stopped */
-    double millis;  /* how long it was */
+    uint64_t other;     /* the thread pointer of the thread that was stopped */
+    int64_t number_off; /* see cli_tls_find_number */
+    double millis;      /* how long it was */
     int tid;
 } cli_stop;
 

@@ -36,12 +36,6 @@ static void go_back(registers *r, const waiting *in, bool has_signal)
     }
 }
 
-static bool is_record(const cli_target *t, uint64_t pointer)
-{
-    (void)t;
-    return pointer;
-}
-
 static uint64_t place_of(const registers *r)
 {
     return r->pc;

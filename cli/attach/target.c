@@ -47,6 +47,18 @@ long cli_number_behind(const char *text, const char *word)
     return -1;
 }
 
+uint32_t cli_target_number(const cli_target *t, pid_t tid)
+{
+    char name[64], status[4096];
+    snprintf(name, sizeof name, "task/%d/status", (int)tid);
+    const char *at =
+        cli_target_text(t, name, status, sizeof status) ? strstr(status, "\nNSpid:") : NULL;
+    uint32_t number = (uint32_t)tid;
+    for (char *end; at && *(at += strspn(at, "\nNSpid:\t")) >= '0' && *at <= '9'; at = end)
+        number = (uint32_t)strtoul(at, &end, 10);
+    return number;
+}
+
 bool cli_target_areas(const cli_target *t, bool (*take)(void *cookie, const cli_area *area),
                       void *cookie)
 {
@@ -168,20 +180,22 @@ const cli_object *cli_target_definer(const cli_target *t, size_t from, const cha
  *     x86-64    [ ... | module 2 | module 1 ] pointer -> record of the thread
  *     arm64     record of the thread, pointer -> [ 16 bytes | module 1 | module 2 | ... ]
  *
- * The places are in the loader's records of objects. Where in these, and the size of the C library's record, is said by
- * what the C library exports for debuggers (nptl_db). */
+ * Nothing of this is in a header, or among what the C library exports everywhere. So what is looked for is found by what
+ * surrounds it: the loader's record of an object says the place behind a copy of what the object's header says, and the
+ * number of a thread stands behind its links in the list of all threads. */
 
-enum { MODULES_MAX = 512, SURPLUS = 16 << 10, TABLE_LEN = 2 * (MODULES_MAX + 1) * 8 };
+#ifdef __aarch64__
+#define UPWARD true
+#else
+#define UPWARD false
+#endif
 
-/* A field: bits, count, offset. */
-static bool read_field(const cli_target *t, const cli_object *libc, const char *name, uint64_t *off)
-{
-    uint32_t field[3];
-    uint64_t at = cli_object_symbol(t, libc, name);
-    bool is_there = at && cli_target_read(t, at, field, sizeof field);
-    *off = is_there ? field[2] : 0;
-    return is_there;
-}
+enum {
+    MODULES_MAX = 512,
+    SURPLUS = 16 << 10,
+    TABLE_LEN = 2 * (MODULES_MAX + 1) * 8,
+    RECORD_MAX = 4 << 10 /* 1,856 and 2,368 bytes in glibc 2.36 */
+};
 
 /* Returns where the object has its storage, from the thread pointer on (x86-64: before it), or 0: not in each thread
  * from its beginning. */
@@ -194,33 +208,51 @@ static uint64_t place_of(const cli_target *t, const cli_tls *tls, const cli_obje
     return place;
 }
 
-const char *cli_tls_measure(const cli_target *t, cli_tls *tls)
+/* In the loader's record of an object: the image, its length, that of the storage, alignment, first byte, place, module. */
+static uint64_t find_place(const cli_target *t, const cli_object *o)
 {
-    uint64_t size_at;
-    uint32_t size = 0;
-    const cli_object *libc = cli_target_definer(t, 1, "_thread_db_sizeof_pthread", &size_at);
-    if (!libc || !cli_target_read(t, size_at, &size, sizeof size) ||
-        !read_field(t, libc, "_thread_db_pthread_tid", &tls->tid_off) ||
-        !read_field(t, libc, "_thread_db_link_map_l_tls_modid", &tls->module_off) ||
-        !read_field(t, libc, "_thread_db_link_map_l_tls_offset", &tls->place_off))
-        return "its C library does not say where the storage of its threads is";
-    tls->record_len = size;
-    uint64_t statics = 0;
-    for (size_t i = 0; i < t->objects_len; i++) {
+    enum { MOST = 2048, BEFORE = 5 * 8 };
+    const uint64_t wanted[] = {o->tls, o->tls_file_len, o->tls_len};
+    uint64_t found[3];
+    for (uint64_t off = 0; o->tls_len && off < MOST; off += 8)
+        if (cli_target_read(t, o->link + off, found, sizeof found) &&
+            !memcmp(found, wanted, sizeof found))
+            return off + BEFORE;
+    return 0;
+}
+
+bool cli_tls_measure(const cli_target *t, cli_tls *tls)
+{
+    uint64_t version, statics = 0;
+    const cli_object *libc = cli_target_definer(t, 1, "gnu_get_libc_version", &version);
+    tls->place_off = libc ? find_place(t, libc) : 0;
+    for (size_t i = 0; tls->place_off && i < t->objects_len; i++) {
         uint64_t end = place_of(t, tls, &t->objects[i]);
-#ifdef __aarch64__
-        end += end ? t->objects[i].tls_len : 0;
-#endif
+        end += UPWARD && end ? t->objects[i].tls_len : 0;
         statics = end > statics ? end : statics;
     }
-#ifdef __aarch64__
-    tls->below = size;
-    tls->above = statics + SURPLUS + TABLE_LEN;
-#else
-    tls->below = statics + SURPLUS;
-    tls->above = size + TABLE_LEN;
-#endif
-    return NULL;
+    tls->below = UPWARD ? RECORD_MAX : statics + SURPLUS;
+    tls->above = (UPWARD ? statics + SURPLUS : RECORD_MAX) + TABLE_LEN;
+    return tls->place_off;
+}
+
+bool cli_tls_find_number(const cli_target *t, uint64_t pointer, uint32_t tid, int64_t *off)
+{
+    enum { WORDS = 64 };
+    uint64_t words[WORDS + 2], before; /* words: next, previous, number */
+    for (int64_t at = 0; at < RECORD_MAX; at += WORDS * 8) {
+        const int64_t begin = UPWARD ? -at - WORDS * 8 : at;
+        if (!cli_target_read(t, pointer + (uint64_t)begin, words, sizeof words))
+            return false;
+        for (int i = 0; i < WORDS; i++) {
+            const uint64_t links = pointer + (uint64_t)begin + (uint64_t)i * 8;
+            *off = begin + (i + 2) * 8;
+            if ((uint32_t)words[i + 2] == tid && read_word(t, words[i] + 8, &before) &&
+                before == links)
+                return true;
+        }
+    }
+    return false;
 }
 
 /* Writes the table of modules, and the image of each that is in every thread. The first word of the table is its size,
@@ -239,13 +271,9 @@ static bool write_modules(const cli_target *t, const cli_tls *tls, uint64_t tabl
     for (size_t i = 0; i < t->objects_len && is_done; i++) {
         const cli_object *o = &t->objects[i];
         uint64_t module = 0, place = place_of(t, tls, o);
-        if (!place || !read_word(t, o->link + tls->module_off, &module) || module >= MODULES_MAX)
+        if (!place || !read_word(t, o->link + tls->place_off + 8, &module) || module >= MODULES_MAX)
             continue;
-#ifdef __aarch64__
-        place = tls->pointer + place;
-#else
-        place = tls->pointer - place;
-#endif
+        place = UPWARD ? tls->pointer + place : tls->pointer - place;
         rows[module + 1][0] = place;
         rows[module + 1][1] = 0;
         image = malloc(o->tls_file_len + 1);
@@ -258,31 +286,20 @@ static bool write_modules(const cli_target *t, const cli_tls *tls, uint64_t tabl
 
 bool cli_tls_write(const cli_target *t, const cli_tls *tls, uint64_t other, int tid)
 {
+    /* x86-64: itself, modules, itself, are there many threads; then calls, guards of the stack and of pointers, features.
+     * arm64: modules, and a word that is not used */
+    enum { WORDS = UPWARD ? 2 : 10, MODULES = UPWARD ? 0 : 1 };
     const uint64_t table = tls->pointer + tls->above - TABLE_LEN, first = table + 16;
-#ifdef __aarch64__
-    const uint64_t record = tls->pointer - tls->record_len;
-    uint64_t head[2];
-    if (!cli_target_read(t, other, head, sizeof head) || !write_modules(t, tls, table, head[0]))
-        return false;
-    head[0] = first;
-#else
-    enum {
-        SELF,
-        MODULES,
-        AGAIN,
-        IS_MANY,
-        WORDS = 10
-    }; /* then: calls, guards of the stack and of pointers, features */
-    const uint64_t record = tls->pointer;
-    uint64_t head[WORDS];
-    if (!cli_target_read(t, other, head, sizeof head) ||
+    uint64_t head[10];
+    if (!cli_target_read(t, other, head, WORDS * sizeof *head) ||
         !write_modules(t, tls, table, head[MODULES]))
         return false;
-    head[SELF] = head[AGAIN] = record;
+    if (!UPWARD) {
+        head[0] = head[2] = tls->pointer;
+        head[3] = 1;
+        head[7] = head[8] = 0; /* of the other thread alone */
+    }
     head[MODULES] = first;
-    head[IS_MANY] = 1;
-    head[7] = head[8] = 0; /* of the other thread alone */
-#endif
-    return cli_target_write(t, tls->pointer, head, sizeof head) &&
-           cli_target_write(t, record + tls->tid_off, &tid, sizeof tid);
+    return cli_target_write(t, tls->pointer, head, WORDS * sizeof *head) &&
+           cli_target_write(t, tls->pointer + (uint64_t)tls->number_off, &tid, sizeof tid);
 }

@@ -45,6 +45,9 @@ bool cli_target_text(const cli_target *t, const char *name, char *text, size_t r
 /* Returns the number behind a word at the beginning of a line, "Seccomp:", or -1. */
 long cli_number_behind(const char *text, const char *word);
 
+/* Returns the number of a thread as the process sees it itself. */
+uint32_t cli_target_number(const cli_target *t, pid_t tid);
+
 /* Gives each area, in the order of addresses, until take returns true. */
 bool cli_target_areas(const cli_target *t, bool (*take)(void *cookie, const cli_area *area),
                       void *cookie);
@@ -62,14 +65,19 @@ const cli_object *cli_target_definer(const cli_target *t, size_t from, const cha
 /* ---- thread-local storage -------------------------------------------------------------------- */
 
 typedef struct cli_tls {
-    uint64_t pointer;             /* where the thread pointer will be */
-    uint64_t below, above;        /* bytes that it needs before and behind that */
-    uint64_t record_len, tid_off; /* the C library's record of a thread, and its number in there */
-    uint64_t module_off, place_off; /* in the loader's record of an object */
+    uint64_t pointer;      /* where the thread pointer will be */
+    uint64_t below, above; /* bytes that it needs before and behind that */
+    uint64_t
+        place_off; /* of the place in the loader's record of an object; the module is behind it */
+    int64_t
+        number_off; /* from a thread pointer to the thread's number in the C library's record of it */
 } cli_tls;
 
-/* Finds how much a thread needs. Returns NULL, or why not. */
-const char *cli_tls_measure(const cli_target *t, cli_tls *tls);
+/* Finds how much a thread needs. Returns false if the C library is not glibc. */
+bool cli_tls_measure(const cli_target *t, cli_tls *tls);
+
+/* Finds where the C library has the number of a thread. Returns false if it is no thread of it. */
+bool cli_tls_find_number(const cli_target *t, uint64_t pointer, uint32_t tid, int64_t *off);
 
 /* Writes it. other: the thread pointer of a thread of the target; tid: the number of the new one. */
 bool cli_tls_write(const cli_target *t, const cli_tls *tls, uint64_t other, int tid);

@@ -1,4 +1,8 @@
-"""record --pid: processes that run already are attached to, and left as they were."""
+"""record --pid: processes that run already are attached to, and left as they were.
+
+ATTACH_ROOT, if it is set, names a folder with another system (debootstrap), in which the programs that are attached to run.
+TARGETS and the agent must be built for its C library, or an older one; packaging/build-wheel shows how.
+"""
 
 import ctypes
 import glob
@@ -15,6 +19,11 @@ import time
 
 from agents import ALLOCATORS, TIMEOUT, checked, need, only, plainly, target, until
 
+ROOT = os.environ.get("ATTACH_ROOT", "")
+PYTHON = "python3" if ROOT else sys.executable
+# What is mounted there ends with the program.
+INSIDE = '''at=$1; shift; for folder in "$0" "$1"; do mkdir -p "$at$folder"; mount --bind "$folder" "$at$folder"; done
+cd "$at" && mount -t proc proc proc && shift && exec chroot . "$@"'''
 BRIEF = ("--duration=0.4s", "--interval=0.3", "--rate=1k")
 
 
@@ -37,6 +46,8 @@ class Target:
         can_attach(t)
         kwargs.setdefault("stdin", subprocess.PIPE)
         self.t = t
+        if ROOT:
+            command = ["unshare", "-m", "sh", "-c", INSIDE, t.targets, ROOT, t.dir, *command]
         self.process = subprocess.Popen(command, cwd=t.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, **kwargs)
         if wait:
             t.contains(self.process.stdout.readline().decode(), wait.decode())
@@ -168,7 +179,7 @@ def test_a_child_of_a_fork(t):
     source = "import os, sys\nprint('begun', flush=True)\nsys.stdin.readline()\nchild = os.fork()\nif child:\n" \
              "  print(child, flush=True)\n  os.waitpid(child, 0)\nelse:\n  x = []\nwhile not child:\n" \
              "  x.append(bytearray(3000)); x[:-50] = []\nsys.stdin.read()"
-    with Target(t, sys.executable, "-c", source) as it:
+    with Target(t, PYTHON, "-c", source) as it:
         command = begun(t, it, "--rate=1k", "--interval=0.3")
         it.process.stdin.write(b"\n")
         it.process.stdin.flush()
@@ -310,7 +321,7 @@ def test_the_end_of_the_target(t):
     shutil.rmtree(t.path("out"))
     source = "import os, sys; print('begun', flush=True); x = [bytearray(5000) for _ in range(99)]; sys.stdin.readline(); " \
              "os.execvp('cat', ['cat'])"
-    with Target(t, sys.executable, "-c", source) as it:
+    with Target(t, PYTHON, "-c", source) as it:
         command = begun(t, it, "--rate=1")
         it.process.stdin.write(b"\n")
         it.process.stdin.flush()
@@ -403,13 +414,13 @@ print("over", flush=True)
         t.skip("the numbers of calls are those of x86-64")
     calls = {"memfd_create": 319, "openat": 257, "rt_sigprocmask": 14}
     for name in calls:
-        with Target(t, sys.executable, "-c", source, str(calls[name]), "80000000") as it:
+        with Target(t, PYTHON, "-c", source, str(calls[name]), "80000000") as it:
             refused(t, it, "seccomp", code=126)
             it.ended()
-    with Target(t, sys.executable, "-c", source, "101", "80000000") as it:  # ptrace: it makes none
+    with Target(t, PYTHON, "-c", source, "101", "80000000") as it:  # ptrace: it makes none
         it.recorded()
         it.ended()
-    with Target(t, sys.executable, "-c", source, "257", "50001") as it:
+    with Target(t, PYTHON, "-c", source, "257", "50001") as it:
         ran = it.record(*BRIEF)
         t.check(ran.code and "could not be loaded" in ran.err, ran.err)
         it.ended()
@@ -419,7 +430,7 @@ def test_python(t):
     source = "import sys, threading\nprint('begun', flush=True)\nkept = []\n" \
              "def work():\n  while True: kept.append(bytearray(50000)); kept[:-100] = []\n" \
              "threading.Thread(target=work, daemon=True).start()\nsys.stdin.read()\nprint('over', flush=True)"
-    with Target(t, sys.executable, "-c", source) as it:
+    with Target(t, PYTHON, "-c", source) as it:
         it.recorded()
         it.recorded()
         it.ended()
