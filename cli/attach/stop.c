@@ -67,10 +67,37 @@ static bool begins_again(uint64_t call)
     return false;
 }
 
-/* What a thread waits in, before it is stopped. */
+/* What a thread waits in. */
 typedef struct waiting {
     uint64_t call, first; /* its number, UINT64_MAX: none; and its first argument */
 } waiting;
+
+static waiting wait_of(const cli_target *t, pid_t tid)
+{
+    char name[64], text[256], *end;
+    waiting in = {UINT64_MAX, 0};
+    snprintf(name, sizeof name, "task/%d/syscall", (int)tid);
+    if (cli_target_text(t, name, text, sizeof text) && *text >= '0' && *text <= '9') {
+        in.call = strtoull(text, &end, 10);
+        in.first = strtoull(end, NULL, 16);
+    }
+    return in;
+}
+
+/* Does a signal wait that the thread does not block? */
+static bool has_signal(const cli_target *t, pid_t tid)
+{
+    char name[64], status[4096];
+    snprintf(name, sizeof name, "task/%d/status", (int)tid);
+    if (!cli_target_text(t, name, status, sizeof status))
+        return true;
+    const char *at[] = {strstr(status, "SigPnd:"), strstr(status, "ShdPnd:"),
+                        strstr(status, "SigBlk:")};
+    uint64_t sets[3];
+    for (int i = 0; i < 3; i++)
+        sets[i] = at[i] ? strtoull(at[i] + 7, NULL, 16) : 0;
+    return (sets[0] | sets[1]) & ~sets[2];
+}
 
 /* ---- the registers --------------------------------------------------------------------------- */
 
@@ -85,10 +112,10 @@ static bool get_registers(pid_t tid, registers *r, uint64_t *pointer)
     return is_done;
 }
 
-/* Goes back to a system call that was interrupted. has_signal: one waits that will end it. */
-static void go_back(registers *r, const waiting *in, bool has_signal)
+/* Goes back to a system call that was interrupted. before: what the thread waited in before it was stopped. */
+static void go_back(const cli_target *t, pid_t tid, registers *r, const waiting *before)
 {
-    (void)in; /* the registers say it */
+    (void)before; /* the registers say it */
     const int64_t result = (int64_t)r->rax;
     const uint64_t call = r->orig_rax;
     if ((int64_t)call < 0)
@@ -97,7 +124,7 @@ static void go_back(registers *r, const waiting *in, bool has_signal)
     if (result == -RESTART_BLOCK)
         r->rax = SYS_restart_syscall;
     else if ((result >= -RESTART_LAST && result <= -RESTART_FIRST) ||
-             (result == -EINTR && !has_signal && begins_again(call)))
+             (result == -EINTR && begins_again(call) && !has_signal(t, tid)))
         r->rax = call;
     else
         return;
@@ -118,20 +145,17 @@ static bool save_registers(const registers *r, const cli_stop *s, uint64_t slots
     return true;
 }
 
-static bool enter_stub(pid_t tid, const registers *before, const cli_stop *s)
+static void enter_stub(registers *r, const cli_stop *s)
 {
-    registers r = *before;
-    struct iovec all = {&r, sizeof r};
-    r.rax = SYS_mmap;
-    r.rdi = s->storage;
-    r.rsi = s->storage_len;
-    r.rdx = PROT_READ | PROT_WRITE;
-    r.r10 = MAP_PRIVATE | MAP_ANONYMOUS | 0x100000 /* MAP_FIXED_NOREPLACE */;
-    r.r8 = UINT64_MAX;
-    r.r9 = 0;
-    r.orig_rax = UINT64_MAX;
-    r.rip = s->code + (uint64_t)(cli_stub_entry - cli_stub_begin);
-    return !ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &all);
+    r->rax = SYS_mmap;
+    r->rdi = s->storage;
+    r->rsi = s->storage_len;
+    r->rdx = PROT_READ | PROT_WRITE;
+    r->r10 = MAP_PRIVATE | MAP_ANONYMOUS | 0x100000 /* MAP_FIXED_NOREPLACE */;
+    r->r8 = UINT64_MAX;
+    r->r9 = 0;
+    r->orig_rax = UINT64_MAX;
+    r->rip = s->code + (uint64_t)(cli_stub_entry - cli_stub_begin);
 }
 #else
 #include "attach/stop_aarch64.h"
@@ -178,21 +202,6 @@ static bool is_filtered(const cli_target *t, pid_t tid, cli_stop *s)
     return true;
 }
 
-/* Does a signal wait that the thread does not block? */
-static bool has_signal(const cli_target *t, pid_t tid)
-{
-    char name[64], status[4096];
-    snprintf(name, sizeof name, "task/%d/status", (int)tid);
-    if (!cli_target_text(t, name, status, sizeof status))
-        return true;
-    const char *at[] = {strstr(status, "SigPnd:"), strstr(status, "ShdPnd:"),
-                        strstr(status, "SigBlk:")};
-    uint64_t sets[3];
-    for (int i = 0; i < 3; i++)
-        sets[i] = at[i] ? strtoull(at[i] + 7, NULL, 16) : 0;
-    return (sets[0] | sets[1]) & ~sets[2];
-}
-
 /* ---- the stop -------------------------------------------------------------------------------- */
 
 /* Waits until the thread has stopped for us. A signal that comes first is passed on. */
@@ -226,36 +235,30 @@ static bool write_slots(const cli_target *t, const cli_stop *s, const registers 
     return save_registers(r, s, slots) && cli_target_write(t, s->code, slots, sizeof slots);
 }
 
-static cli_stopped use_thread(const cli_target *t, cli_stop *s, pid_t tid, const waiting *in)
+/* A system call that was interrupted begins again, whether the thread is used or not. */
+static cli_stopped use_thread(const cli_target *t, cli_stop *s, pid_t tid, const waiting *before)
 {
     registers r;
-    if (!get_registers(tid, &r, &s->other) ||
-        !cli_tls_find_number(t, s->other, cli_target_number(t, tid), &s->number_off) ||
-        is_in_sequence(t, tid, place_of(&r)))
-        return CLI_STOP_LATER;
-    if (is_filtered(t, tid, s))
-        return CLI_STOP_FILTERED;
-    go_back(&r, in, has_signal(t, tid));
-    if (!write_slots(t, s, &r))
-        return CLI_STOP_LATER;
-    return enter_stub(tid, &r, s) ? CLI_STOP_DONE : CLI_STOP_LATER;
-}
-
-static waiting wait_of(const cli_target *t, pid_t tid)
-{
-    char name[64], text[256], *end;
-    waiting in = {UINT64_MAX, 0};
-    snprintf(name, sizeof name, "task/%d/syscall", (int)tid);
-    if (cli_target_text(t, name, text, sizeof text) && *text >= '0' && *text <= '9') {
-        in.call = strtoull(text, &end, 10);
-        in.first = strtoull(end, NULL, 16);
+    cli_stopped result = CLI_STOP_LATER;
+    if (!get_registers(tid, &r, &s->other))
+        return result;
+    const bool is_good =
+        cli_tls_find_number(t, s->other, cli_target_number(t, tid), &s->number_off) &&
+        !is_in_sequence(t, tid, place_of(&r));
+    if (is_good && is_filtered(t, tid, s))
+        result = CLI_STOP_FILTERED;
+    go_back(t, tid, &r, before);
+    if (is_good && result != CLI_STOP_FILTERED && write_slots(t, s, &r)) {
+        enter_stub(&r, s);
+        result = CLI_STOP_DONE;
     }
-    return in;
+    struct iovec all = {&r, sizeof r};
+    return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &all) ? CLI_STOP_LATER : result;
 }
 
 static cli_stopped stop_thread(const cli_target *t, cli_stop *s, pid_t tid)
 {
-    const waiting in = wait_of(t, tid);
+    const waiting before = wait_of(t, tid);
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
         s->error = errno;
         char status[4096];
@@ -268,7 +271,7 @@ static cli_stopped stop_thread(const cli_target *t, cli_stop *s, pid_t tid)
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
     if (!await_stop(tid))
         _exit(CLI_STOP_LATER); /* and the kernel lets go of it */
-    cli_stopped result = use_thread(t, s, tid, &in);
+    cli_stopped result = use_thread(t, s, tid, &before);
     ptrace(PTRACE_DETACH, tid, NULL, NULL);
     s->millis = now_millis() - begin;
     return result;

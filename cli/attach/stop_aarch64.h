@@ -1,14 +1,16 @@
-/* The registers of a stopped thread of arm64: a part of stop.c. Nothing here has run yet: it was written by the kernel's
- * source.
+/* The registers of a stopped thread of arm64: a part of stop.c.
  *
  * The kernel has gone back to a system call that it would begin again before a tracer sees the thread. It has not for a call
- * that gives EINTR; then the first argument is lost, and known from before. Sleeps that go on with what is left of
- * the time have another number then. */
+ * that gives EINTR; then the first argument is in no register any more. Sleeps that go on with what is left of the time
+ * have another number then. */
 #ifndef CLI_ATTACH_STOP_AARCH64_H
 #define CLI_ATTACH_STOP_AARCH64_H
 
 #ifndef NT_ARM_TLS
 #define NT_ARM_TLS 0x401
+#endif
+#ifndef NT_ARM_SYSTEM_CALL
+#define NT_ARM_SYSTEM_CALL 0x404
 #endif
 
 typedef struct user_regs_struct registers;
@@ -20,16 +22,38 @@ static bool get_registers(pid_t tid, registers *r, uint64_t *pointer)
            !ptrace(PTRACE_GETREGSET, tid, NT_ARM_TLS, &tls);
 }
 
-static void go_back(registers *r, const waiting *in, bool has_signal)
+/* Returns what the thread was in when it was stopped. Its arguments can be read while it has a number. */
+static waiting wait_until_stop(const cli_target *t, pid_t tid, uint64_t call)
+{
+    int number = (int)call;
+    struct iovec one = {&number, sizeof number};
+    ptrace(PTRACE_SETREGSET, tid, NT_ARM_SYSTEM_CALL, &one);
+    waiting in = wait_of(t, tid);
+    number = -1;
+    ptrace(PTRACE_SETREGSET, tid, NT_ARM_SYSTEM_CALL, &one);
+    return in;
+}
+
+static bool is_behind_call(const cli_target *t, const registers *r)
+{
+    const uint32_t call = 0xd4000001; /* svc #0 */
+    uint32_t instruction = 0;
+    return cli_target_read(t, r->pc - sizeof call, &instruction, sizeof call) &&
+           instruction == call;
+}
+
+static void go_back(const cli_target *t, pid_t tid, registers *r, const waiting *before)
 {
     enum { INSTRUCTION = 4, ABSOLUTE = 1, FIRST = 0, FLAGS = 1, NUMBER = 8 };
     const uint64_t call = r->regs[NUMBER];
-    if (in->call != call)
-        return;
-    if ((int64_t)r->regs[FIRST] == -EINTR && !has_signal && begins_again(call)) {
-        r->regs[FIRST] = in->first;
+    if ((int64_t)r->regs[FIRST] == -EINTR && begins_again(call) && is_behind_call(t, r) &&
+        !has_signal(t, tid)) {
+        const waiting in = wait_until_stop(t, tid, call);
+        if (in.call != call)
+            return;
+        r->regs[FIRST] = in.first;
         r->pc -= INSTRUCTION;
-    } else if (r->regs[FIRST] == in->first &&
+    } else if (before->call == call && r->regs[FIRST] == before->first &&
                (call == SYS_nanosleep ||
                 (call == SYS_clock_nanosleep && !(r->regs[FLAGS] & ABSOLUTE)))) {
         r->regs[NUMBER] = SYS_restart_syscall;
@@ -52,20 +76,17 @@ static bool save_registers(const registers *r, const cli_stop *s, uint64_t slots
     return away < most && away > -most;
 }
 
-static bool enter_stub(pid_t tid, const registers *before, const cli_stop *s)
+static void enter_stub(registers *r, const cli_stop *s)
 {
-    registers r = *before;
-    struct iovec all = {&r, sizeof r};
     const uint64_t arguments[] = {s->storage,
                                   s->storage_len,
                                   PROT_READ | PROT_WRITE,
                                   MAP_PRIVATE | MAP_ANONYMOUS | 0x100000 /* MAP_FIXED_NOREPLACE */,
                                   UINT64_MAX,
                                   0};
-    memcpy(r.regs, arguments, sizeof arguments);
-    r.regs[8] = SYS_mmap;
-    r.pc = s->code + (uint64_t)(cli_stub_entry - cli_stub_begin);
-    return !ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &all);
+    memcpy(r->regs, arguments, sizeof arguments);
+    r->regs[8] = SYS_mmap;
+    r->pc = s->code + (uint64_t)(cli_stub_entry - cli_stub_begin);
 }
 
 #endif

@@ -238,7 +238,7 @@ bool cli_tls_measure(const cli_target *t, cli_tls *tls)
 
 bool cli_tls_find_number(const cli_target *t, uint64_t pointer, uint32_t tid, int64_t *off)
 {
-    enum { WORDS = 64 };
+    enum { WORDS = 8 };                /* few, since only the record itself is there for sure */
     uint64_t words[WORDS + 2], before; /* words: next, previous, number */
     for (int64_t at = 0; at < RECORD_MAX; at += WORDS * 8) {
         const int64_t begin = UPWARD ? -at - WORDS * 8 : at;

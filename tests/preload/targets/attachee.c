@@ -110,6 +110,16 @@ static void wait_epoll(void)
             wrong("epoll_wait");
 }
 
+/* As a server under load: it waits at one moment, and works at the next. */
+static void wait_tick(void)
+{
+    struct epoll_event event;
+    int fd = epoll_create1(0);
+    for (volatile int i = 0;; i++)
+        if (i % 10000 == 0 && epoll_wait(fd, &event, 1, 1) < 0)
+            wrong("epoll_wait");
+}
+
 static void wait_ppoll(void)
 {
     sigset_t none;
@@ -278,12 +288,13 @@ static void work_hiding(void)
 static const struct {
     const char *name;
     void (*run)(void);
-} modes[] = {{"epoll", wait_epoll},         {"ppoll", wait_ppoll},
-             {"futex", wait_futex},         {"read", wait_read},
-             {"sleep", wait_sleep},         {"malloc", work_malloc},
-             {"registers", work_registers}, {"timer", work_timer},
-             {"fork", work_fork},           {"threads", rest},
-             {"loading", work_loading},     {"hiding", work_hiding}};
+} modes[] = {{"epoll", wait_epoll},   {"tick", wait_tick},
+             {"ppoll", wait_ppoll},   {"futex", wait_futex},
+             {"read", wait_read},     {"sleep", wait_sleep},
+             {"malloc", work_malloc}, {"registers", work_registers},
+             {"timer", work_timer},   {"fork", work_fork},
+             {"threads", rest},       {"loading", work_loading},
+             {"hiding", work_hiding}};
 
 int main(int argc, char **argv)
 {
