@@ -115,6 +115,7 @@ static int check_file(const cli_target *t)
 int cli_attach_check(cli_target *t, cli_tls *tls)
 {
     char status[4096];
+    uint64_t at;
 
     if (!cli_target_text(t, "status", status, sizeof status))
         return refuse(t, "is not there", "pgrep shows the numbers of processes by name");
@@ -128,6 +129,12 @@ int cli_attach_check(cli_target *t, cli_tls *tls)
         return code;
     if (!cli_target_objects(t) || !cli_tls_measure(t, tls))
         return refuse(t, "cannot be attached to: its C library is not glibc (musl, for example)",
+                      "start it under pprofdelta record, which preloads the agent there");
+    if (!cli_target_definer(t, 1, "pthread_create", &at) ||
+        !cli_target_definer(t, 1, "dlopen", &at))
+        return refuse(t,
+                      "cannot be attached to: it is linked without libpthread or libdl, in which "
+                      "glibc before 2.34 has threads and the loading of libraries",
                       "start it under pprofdelta record, which preloads the agent there");
     if (cli_object_symbol(t, &t->objects[0], "malloc"))
         return refuse(

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 
+import attached
 import endings
 import own_targets
 import recorded
@@ -78,3 +79,12 @@ def test_a_root_with_musl_alone(t):
     t.equal((ran.code, ran.err), (0, ""))
     profile = only(t, recorded.profiles(t.path("out")))[-1]
     t.check(profile.total(recorded.ALLOC_BYTES) >= 5 * 20 * 100000 + 5 * 10 * 300000, "allocations are missing")
+
+
+def no_attaching(t):
+    with attached.attachee(t, "epoll") as it:
+        attached.refused(t, it, "its C library is not glibc", "start it under pprofdelta record")
+        it.ended()
+
+
+test_no_attaching = in_musl(no_attaching, "attachee")

@@ -4,7 +4,6 @@
  *     attachee MODE [LIBRARY]      allocated at its start: `early`; later: `late`; from an object that is loaded later: `leak_in_one` */
 #include <dlfcn.h>
 #include <errno.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -134,7 +133,7 @@ static void wait_futex(void)
     static int word;
     const struct timespec hour = {3600, 0};
     for (;;)
-        if (syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, &hour, NULL, 0) < 0)
+        if (syscall(SYS_futex, &word, 128 /* FUTEX_WAIT_PRIVATE */, 0, &hour, NULL, 0) < 0)
             wrong("futex");
 }
 
