@@ -2,6 +2,7 @@
 
 #include "instant.h"
 #include "message.h"
+#include "units.h"
 
 #include <stdio.h>
 
@@ -61,20 +62,20 @@ bool cli_waiting_is_late(const cli_waiting *w, int64_t at_nanos)
 
 bool cli_waiting_must_stay(const cli_waiting *w, bool is_told, const char *instead)
 {
-    char limit[48];
-    const int64_t now = cli_instant_now();
-    const long long age = (now - (time_of(w) > 0 ? time_of(w) : now)) / SECOND;
-    cli_span_format(age_limit(w), limit);
+    const int64_t now = cli_instant_now(), limit = age_limit(w);
+    char age[48], most[48];
     if (!cli_waiting_is_late(w, now))
         return false;
+    cli_age_format(now - time_of(w), age);
+    cli_age_format(limit, most);
     if (w->max_age_nanos)
-        cli_error("%s: the time of the window is %lld s ago, and --max-age is %s: %s", w->name, age,
-                  limit, instead);
+        cli_error("%s: the time of the window is %s ago, and --max-age is %s: %s", w->name, age,
+                  most, instead);
     else if (!is_told)
-        cli_note("%s: the time of the window is %lld s ago, and %s takes %s by default; it is sent "
-                 "as it is. If it is refused, raise that limit there, or give --max-age=%lldm, "
-                 "with which %s",
-                 w->name, age, cli_receivers[w->receiver].name, limit,
-                 (long long)(age_limit(w) / SECOND / 60), instead);
+        cli_note("%s: the time of the window is %s ago, and %s takes %s by default; it is sent as "
+                 "it is. If it is refused, raise that limit there, or give --max-age=%lldm, with "
+                 "which %s",
+                 w->name, age, cli_receivers[w->receiver].name, most,
+                 (long long)(limit / SECOND / 60), instead);
     return w->max_age_nanos;
 }

@@ -115,6 +115,13 @@ char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48])
     return buf;
 }
 
+char *cli_age_format(int64_t nanos, char buf[48])
+{
+    pprofdelta_sum sum = {0};
+    cli_sum_add(&sum, nanos);
+    return cli_units_format(sum, cli_string_of("nanoseconds"), buf);
+}
+
 char *cli_units_format_change(pprofdelta_sum sum, cli_string unit, char buf[CLI_CHANGE_ROOM])
 {
     bool is_more = sum.hi >= 0 && !cli_sum_is_zero(sum);

@@ -59,4 +59,7 @@ char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48]);
 enum { CLI_CHANGE_ROOM = 50 };
 char *cli_units_format_change(pprofdelta_sum sum, cli_string unit, char buf[CLI_CHANGE_ROOM]);
 
+/* "2.00h", "1.08d". Returns buf. */
+char *cli_age_format(int64_t nanos, char buf[48]);
+
 #endif

@@ -1,15 +1,16 @@
 #include "delta/receiver_rules.h"
 
 #include "cli.h"
+#include "instant.h"
 #include "keep.h"
 #include "message.h"
 #include "numbers.h"
+#include "units.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef Pd__Otlp__Profile otlp_profile;
 typedef Pd__Otlp__Dictionary dictionary;
@@ -241,14 +242,14 @@ static bool has_negative_values(cli_checked *j)
 /* Both are how receivers are set by default. */
 static bool is_of_another_time(cli_checked *j, int64_t nanos)
 {
-    enum { TEN_MINUTES = 600 };
-    int64_t seconds = nanos / 1000000000, now = (int64_t)time(NULL);
-    int64_t most = cli_receivers[j->receiver].max_age;
-    if (seconds && seconds < now - most)
-        return cli_found(
-            j, "its time is %" PRId64 " minutes ago, and %" PRId64 " are taken by default",
-            (now - seconds) / 60, most / 60);
-    return seconds > now + TEN_MINUTES && cli_found(j, "its time is in the future");
+    const int64_t second = 1000000000, minutes = 10 * 60 * second;
+    const int64_t age = cli_instant_now() - nanos,
+                  most = cli_receivers[j->receiver].max_age * second;
+    char text[48], limit[48];
+    if (nanos > 0 && age > most)
+        return cli_found(j, "its time is %s ago, and %s is taken by default",
+                         cli_age_format(age, text), cli_age_format(most, limit));
+    return nanos > 0 && age < -minutes && cli_found(j, "its time is in the future");
 }
 
 static bool has_another_time(cli_checked *j, const otlp_profile *p, size_t number)
