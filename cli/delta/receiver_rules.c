@@ -189,6 +189,74 @@ static bool is_label(const cli_checked *j, const Pd__Otlp__AnyValue *v)
             v->array_value->n_values == 1 && is_label(j, v->array_value->values[0]));
 }
 
+/* It puts an underscore in the place of a dot. */
+static bool is_label_name(cli_string name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i], lower = (char)(c | 0x20);
+        bool is_digit = c >= '0' && c <= '9';
+        if (!(lower >= 'a' && lower <= 'z') && c != '_' && c != '.' && !(is_digit && i))
+            return false;
+    }
+    return name.len;
+}
+
+static bool is_odd_name(cli_checked *j, cli_string name)
+{
+    return !is_label_name(name) && cli_found(j, "%s is no name of a label there", shown(name));
+}
+
+static bool is_odd_pair(cli_checked *j, size_t len, Pd__Otlp__KeyValue *const *list)
+{
+    for (size_t i = 0; i < len; i++) {
+        const ProtobufCBinaryData *key = &list[i]->key;
+        if (key->len && is_label(j, list[i]->value) &&
+            is_odd_name(j, (cli_string){(const char *)key->data, key->len}))
+            return true;
+    }
+    return false;
+}
+
+static bool has_odd_attribute(cli_checked *j)
+{
+    const Pd__Otlp__Request *q = j->request;
+    const dictionary *d = q->dictionary;
+    for (size_t i = 1; d && i < d->n_attribute_table; i++)
+        if (is_label(j, d->attribute_table[i]->value) &&
+            is_odd_name(j, string_at(d, d->attribute_table[i]->key_strindex)))
+            return true;
+    for (size_t i = 0; i < q->n_resource_profiles; i++) {
+        const Pd__Otlp__ResourceProfiles *r = q->resource_profiles[i];
+        if (r->resource && is_odd_pair(j, r->resource->n_attributes, r->resource->attributes))
+            return true;
+        for (size_t k = 0; k < r->n_scope_profiles; k++) {
+            const Pd__Otlp__Scope *scope = r->scope_profiles[k]->scope;
+            if (scope && is_odd_pair(j, scope->n_attributes, scope->attributes))
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool has_odd_label(cli_checked *j)
+{
+    cli_samples list = j->profile->samples;
+    cli_sample sample;
+    bool found = false;
+    if (j->request)
+        return has_odd_attribute(j);
+    while (!found && cli_samples_next(&list, &sample)) {
+        if (!sample.has_labels)
+            continue;
+        Pd__View__Sample *s = cli_sample_unpack(&sample);
+        for (size_t i = 0; i < s->n_label && !found; i++)
+            found = s->label[i]->str &&
+                    is_odd_name(j, cli_profile_string(j->profile, s->label[i]->key));
+        cli_sample_drop(s);
+    }
+    return found;
+}
+
 /* How many series the samples of a profile become: one for each set of labels. */
 static size_t count_series(const cli_checked *j, const otlp_profile *p)
 {
@@ -334,6 +402,7 @@ static const struct {
     {PYROSCOPE, REFUSES, is_late, NULL, "send it at once, or raise validation.reject-older-than"},
     {PYROSCOPE, REFUSES, is_large, NULL, "raise validation.max-profile-*"},
     {PYROSCOPE, REFUSES, has_type_with_dash, NULL, "name the type without one where it is made"},
+    {PYROSCOPE, REFUSES, has_odd_label, NULL, "name it by letters, digits and _ where it is made"},
     {PYROSCOPE, REFUSES, NULL, has_too_many_series,
      "write it with --for=pyroscope, or without these labels"},
     {PYROSCOPE, DROPS, has_negative_values, NULL, "record it with --snapshot or --for=pyroscope"},

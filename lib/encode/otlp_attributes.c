@@ -90,30 +90,48 @@ bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_
 
 /* ---- labels ------------------------------------------------------------------------------------- */
 
-/* The value of a number whose unit is not that of its attribute, or of which a receiver must not make a series. */
-static void put_measure(pd_otlp *o, pd_buffer *out, const pd_model_label *l)
+/* Pyroscope refuses a profile with a label of another name. */
+static bool is_label_name(pd_bytes name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        uint8_t c = name.ptr[i], lower = c | 0x20;
+        bool is_digit = c >= '0' && c <= '9';
+        if (!(lower >= 'a' && lower <= 'z') && c != '_' && c != '.' && !(is_digit && i))
+            return false;
+    }
+    return name.len;
+}
+
+/* A number whose unit is not that of its attribute, or a value of which a receiver must not make a label. */
+static void put_listed(pd_otlp *o, pd_buffer *out, const pd_model_label *l)
 {
     pd_writer *w = &o->writer;
     size_t from = out->len;
     pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of("value"));
     size_t value = out->len;
-    pd_otlp_put_number(w, out, l->num);
+    if (l->str)
+        pd_otlp_put_text(w, out, pd_otlp_text(o, l->str));
+    else
+        pd_otlp_put_number(w, out, l->num);
     pd_write_wrap(w, out, value, PD_OTLP_KEY_VALUE_VALUE);
     pd_write_wrap(w, out, from, PD_OTLP_KEY_VALUE_LIST_VALUES);
     pd_otlp_put_pair(w, out, PD_OTLP_KEY_VALUE_LIST_VALUES, pd_bytes_of("unit"),
-                     pd_otlp_text(o, l->num_unit));
+                     pd_otlp_text(o, l->str ? 0 : l->num_unit));
     pd_write_wrap(w, out, from, PD_OTLP_ANY_VALUE_KVLIST_VALUE);
 }
 
 static void put_label(pd_otlp *o, pd_buffer *out, const pd_model_label *l, uint32_t unit,
                       bool is_array)
 {
+    bool is_plain = l->num_unit == unit && (is_array || o->format == PPROFDELTA_OTLP_PLAIN);
     if (l->str)
+        is_plain = o->format != PPROFDELTA_OTLP || is_label_name(pd_otlp_text(o, l->key));
+    if (!is_plain)
+        put_listed(o, out, l);
+    else if (l->str)
         pd_otlp_put_text(&o->writer, out, pd_otlp_text(o, l->str));
-    else if (l->num_unit == unit && (is_array || o->format == PPROFDELTA_OTLP_PLAIN))
-        pd_otlp_put_number(&o->writer, out, l->num);
     else
-        put_measure(o, out, l);
+        pd_otlp_put_number(&o->writer, out, l->num);
 }
 
 /* The unit of the first number among the labels from this one on. */

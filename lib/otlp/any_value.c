@@ -309,7 +309,7 @@ uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
     return pd_request_number(r, pd_buffer_bytes(&r->text));
 }
 
-static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit);
+static bool find_label(pd_request *r, pd_reader list, uint64_t *str, int64_t *num, uint64_t *unit);
 
 void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t key_number, uint64_t unit,
                         pd_bytes value)
@@ -340,7 +340,7 @@ void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t key_number, uint64
             pd_any_value_label(r, key, key_number, unit, pd_reader_bytes(element.body));
         return;
     case PD_OTLP_ANY_VALUE_KVLIST_VALUE:
-        if (find_number(r, f.body, &num, &num_unit))
+        if (find_label(r, f.body, &str, &num, &num_unit))
             break;
         pd_key_values_label(r, key, unit, f.body, PD_OTLP_KEY_VALUE_LIST_VALUES);
         return;
@@ -350,9 +350,8 @@ void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t key_number, uint64
     pd_request_label(r, key_number, str, num, num_unit);
 }
 
-/* Is the list what stands for one number of several with different units: "value", an int, and
- * "unit", a string? */
-static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit)
+/* Is the list what stands for one label: "value", an int, or a string if the unit is empty, and "unit", a string? */
+static bool find_label(pd_request *r, pd_reader list, uint64_t *str, int64_t *num, uint64_t *unit)
 {
     size_t len = 0, values = 0, units = 0;
     pd_field f, member;
@@ -361,16 +360,18 @@ static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t
         len++;
         if (!find_value(one.value, &member))
             continue;
-        if (pd_bytes_are(one.key, "value") && member.number == PD_OTLP_ANY_VALUE_INT_VALUE) {
-            *number = (int64_t)member.value;
+        bool is_text = member.number == PD_OTLP_ANY_VALUE_STRING_VALUE,
+             is_number = member.number == PD_OTLP_ANY_VALUE_INT_VALUE;
+        if (pd_bytes_are(one.key, "value") && (is_text || is_number)) {
+            *str = is_text ? pd_request_number(r, pd_reader_bytes(member.body)) : 0;
+            *num = is_text ? 0 : (int64_t)member.value;
             values++;
-        } else if (pd_bytes_are(one.key, "unit") &&
-                   member.number == PD_OTLP_ANY_VALUE_STRING_VALUE) {
+        } else if (pd_bytes_are(one.key, "unit") && is_text) {
             *unit = pd_request_number(r, pd_reader_bytes(member.body));
             units++;
         }
     }
-    return len == 2 && values == 1 && units == 1;
+    return len == 2 && values == 1 && units == 1 && !(*str && *unit);
 }
 
 void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reader message,

@@ -4,8 +4,8 @@
  *     bool, double, bytes    a label with "true" or "false", the shortest decimal, or hexadecimal
  *     array                  a label of the same key for each element
  *     kvlist                 a label for each member, with the key "KEY.MEMBER"
- *                            (a list of an int "value" and a string "unit" is a number with this unit:
- *                            so the writer keeps numbers of one key with different units)
+ *                            (a list of "value" and a string "unit" is one label: so the writer keeps numbers of one
+ *                            key with different units, and what receivers must not make a label of)
  *     unset                  a label without a value */
 #ifndef PD_OTLP_ANY_VALUE_H
 #define PD_OTLP_ANY_VALUE_H

@@ -272,7 +272,7 @@ class Read:
     def _sample(self, data, stack):
         labels = {}
         for f in (dict(fields(label)) for label in parts(data, 3)):
-            labels[self.strings[f[1]]] = self.strings[f[2]] if 2 in f else signed(f.get(3, 0))
+            labels[self.strings[f.get(1, 0)]] = self.strings[f[2]] if 2 in f else signed(f.get(3, 0))
         return (tuple(name for i in stack for name in self.locations[i][2]), labels,
                 [signed(value) for value in index_list(data, 2)])
 

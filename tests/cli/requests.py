@@ -5,8 +5,9 @@ manual, and output of pprof profiles and OTLP requests is held against it.
 import json
 import os
 import re
+import time
 
-from pb import chunk, edit, packed, read, without
+from pb import Stack, chunk, edit, gz, packed, profile, read, without
 from samples import valid
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -151,3 +152,24 @@ def test_what_receivers_refuse(t):
         ran = t.run("check", f"--for={receiver}", "changed")
         t.contains(ran.err, says)
         t.check(code in (None, ran.code), f"{receiver}: {says}: {ran.code}")
+
+
+def test_labels_that_pyroscope_refuses(t):
+    """Strings of names like those of dd-trace are written as what it makes no label of, and are read as they were."""
+    labels = {"thread id": "7", "1st": "a", "a.b_2": "kept", "": "none", "\u00e9": "accent", "n": 5}
+    t.write("p", gz(profile([(Stack("f", "main", labels=labels), [1, 2, 3, 4])], time=time.time_ns())))
+    t.contains(t.fails(1, "check", "-q", "--for=pyroscope", "p").err, "thread id is no name of a label there")
+    for word in ("parca", "otel", "pprof"):
+        t.succeeds("check", "-q", f"--for={word}", t.succeeds("sum", "p", "-q", f"--for={word}", "-o", "r") and "r")
+        t.equal(read(t.succeeds("sum", "r", "-q").out).samples, read(t.load("p")).samples, word)
+        if word == "parca":
+            t.contains(t.fails(1, "check", "-q", "--for=pyroscope", "r").err, "is no name of a label there")
+    t.succeeds("sum", "p", "-q", "--for=pyroscope", "-o", "r")
+    t.equal(t.succeeds("check", "-q", "--for=pyroscope", "r").err, "")
+    t.equal(read(t.succeeds("sum", "r", "-q").out).samples, read(t.load("p")).samples)
+    t.succeeds("sum", "r", "-q", "--for=pyroscope", "-o", "again")
+    t.equal(t.load("again"), t.load("r"))
+    t.contains(t.succeeds("show", "--raw", "r").text, '"a.b_2" = "kept"', '"thread id" = {"value": "7", "unit": ""}')
+    for given, says in (("a-b=c", "a-b is no name"), ("a.b=c", "")):
+        t.succeeds("sum", "p", "-q", "--for=pyroscope", "--resource", given, "-o", "r")
+        t.contains(t.run("check", "-q", "--for=pyroscope", "r").err, says)

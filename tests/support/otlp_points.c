@@ -210,7 +210,7 @@ static ProtobufCBinaryData decimal_of(arena *a, double value)
     return bytes_of(text);
 }
 
-/* { "value": int, "unit": string }, in any order */
+/* { "value": int, "unit": string }, or { "value": string, "unit": "" }, in any order */
 static const Pd__Otlp__KeyValue *member_of(const request *r, const Pd__Otlp__KeyValueList *list,
                                            const char *key, Pd__Otlp__AnyValue__ValueCase kind)
 {
@@ -229,11 +229,16 @@ static bool label_pair(const request *r, otlp_lines *labels, ProtobufCBinaryData
 {
     const Pd__Otlp__KeyValue *number =
         member_of(r, list, "value", PD__OTLP__ANY_VALUE__VALUE_INT_VALUE);
+    const Pd__Otlp__KeyValue *text =
+        member_of(r, list, "value", PD__OTLP__ANY_VALUE__VALUE_STRING_VALUE);
     const Pd__Otlp__KeyValue *unit =
         member_of(r, list, "unit", PD__OTLP__ANY_VALUE__VALUE_STRING_VALUE);
-    if (list->n_values != 2 || !number || !unit)
+    if (list->n_values != 2 || !unit || (!number && !text))
         return false;
-    add_label(labels, key, nothing, number->value->int_value, unit->value->string_value);
+    if (text && text->value->string_value.len && unit->value->string_value.len)
+        return false;
+    add_label(labels, key, text ? text->value->string_value : nothing,
+              number ? number->value->int_value : 0, unit->value->string_value);
     return true;
 }
 
