@@ -142,24 +142,39 @@ static bool has_bad_link(cli_checked *j)
     return false;
 }
 
-/* The Collector's pdata writes the keys of a resource as references, which not every receiver looks up. */
-static bool has_referred_key(cli_checked *j)
+/* ---- names and series ---------------------------------------------------------------------------- */
+
+static bool has_text(cli_checked *j, int32_t index, const char *text)
 {
-    for (size_t i = 0; j->request && i < j->request->n_resource_profiles; i++) {
-        const Pd__Otlp__Resource *r = j->request->resource_profiles[i]->resource;
-        for (size_t k = 0; r && k < r->n_attributes; k++)
-            if (!r->attributes[k]->key.len)
-                return cli_found(j, "the key of attribute %zu of the resource is a reference", k);
-    }
-    return false;
+    return cli_string_is(string_at(j->request->dictionary, index), text);
 }
 
-/* ---- names and series ---------------------------------------------------------------------------- */
+/* It has names of its own for times off the processor. */
+static bool is_off_cpu(cli_checked *j, const otlp_profile *p)
+{
+    bool has_period = p->period && p->period_type &&
+                      (p->period_type->type_strindex || p->period_type->unit_strindex);
+    return !has_period && p->sample_type && has_text(j, p->sample_type->type_strindex, "off_cpu") &&
+           has_text(j, p->sample_type->unit_strindex, "nanoseconds");
+}
 
 static bool is_without_name(cli_checked *j, const otlp_profile *p, size_t number)
 {
     bool has = p->period && p->period_type && p->period_type->type_strindex;
-    return !has && cli_found(j, "profile %zu has no period type and period, which name it", number);
+    return p->n_samples && !has && !is_off_cpu(j, p) &&
+           cli_found(j, "profile %zu has no period type and period, which name it", number);
+}
+
+/* Without values, each timestamp counts one. */
+static bool has_other_values(cli_checked *j, const otlp_profile *p, size_t number)
+{
+    for (size_t i = 0; i < p->n_samples; i++) {
+        const Pd__Otlp__Sample *s = p->samples[i];
+        if (s->n_values != 1 && (s->n_values || !s->n_timestamps_unix_nano) &&
+            !(s->n_values && is_off_cpu(j, p)))
+            return cli_found(j, "sample %zu of profile %zu has %zu values", i, number, s->n_values);
+    }
+    return false;
 }
 
 static const char *name_of_go(cli_string type)
@@ -203,15 +218,20 @@ static bool is_label_name(cli_string name)
 
 static bool is_odd_name(cli_checked *j, cli_string name)
 {
-    return !is_label_name(name) && cli_found(j, "%s is no name of a label there", shown(name));
+    return !is_label_name(name) && cli_found(j, "'%s' is no name of a label there", shown(name));
 }
 
+/* The Collector's pdata writes keys as references, which it does not look up. */
 static bool is_odd_pair(cli_checked *j, size_t len, Pd__Otlp__KeyValue *const *list)
 {
     for (size_t i = 0; i < len; i++) {
         const ProtobufCBinaryData *key = &list[i]->key;
-        if (key->len && is_label(j, list[i]->value) &&
-            is_odd_name(j, (cli_string){(const char *)key->data, key->len}))
+        if (!is_label(j, list[i]->value))
+            continue;
+        if (!key->len)
+            return cli_found(j, "the key of attribute %zu of the resource or scope is a reference",
+                             i);
+        if (is_odd_name(j, (cli_string){(const char *)key->data, key->len}))
             return true;
     }
     return false;
@@ -406,8 +426,8 @@ static const struct {
     {PYROSCOPE, REFUSES, NULL, has_too_many_series,
      "write it with --for=pyroscope, or without these labels"},
     {PYROSCOPE, DROPS, has_negative_values, NULL, "record it with --snapshot or --for=pyroscope"},
-    {PYROSCOPE, RENAMES, has_referred_key, NULL, "write it with --for=pyroscope"},
-    {PYROSCOPE, RENAMES, NULL, is_without_name, "write it with --for=pyroscope"},
+    {PYROSCOPE, REFUSES, NULL, is_without_name, "write it with --for=pyroscope"},
+    {PYROSCOPE, REFUSES, NULL, has_other_values, "write it with --for=pyroscope"},
     {PYROSCOPE, RENAMES, NULL, has_name_of_go, "write it with --for=pyroscope"},
     {PYROSCOPE | PARCA, MULTIPLIES, NULL, has_many_series,
      "write it with --for, or without these labels"},

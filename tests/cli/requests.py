@@ -144,7 +144,9 @@ def test_what_receivers_refuse(t):
             ("otel", (2,), without(4), 1, "the link table has not its zero value"),
             ("parca", (2,), lambda part: part + chunk(4, b""), 1, "link 1 has not the ids of a trace and of a span"),
             ("parca", (1, 1, 1), without(1), 1, "of the resource has no key or no value"),
-            ("pyroscope", (1, 1, 1), without(1), None, "of the resource is a reference"),
+            ("pyroscope", (1, 1, 1), without(1), 1, "of the resource or scope is a reference"),
+            ("pyroscope", (1, 2, 2), without(6), 1, "has no period type and period"),
+            ("pyroscope", LAST_SAMPLE, lambda part: part + packed(4, [1]), 1, "has 2 values"),
             ("parca", (1, 2, 2), without(1), 1, "has no sample type"),
             ("parca", LAST_SAMPLE, lambda part: part + chunk(5, (1).to_bytes(8, "little")), 1, "has a timestamp outside of its time"),
             ("parca", LAST_SAMPLE, lambda part: part + packed(4, [1]), 1, "has several values and no timestamps")):
@@ -158,18 +160,18 @@ def test_labels_that_pyroscope_refuses(t):
     """Strings of names like those of dd-trace are written as what it makes no label of, and are read as they were."""
     labels = {"thread id": "7", "1st": "a", "a.b_2": "kept", "": "none", "\u00e9": "accent", "n": 5}
     t.write("p", gz(profile([(Stack("f", "main", labels=labels), [1, 2, 3, 4])], time=time.time_ns())))
-    t.contains(t.fails(1, "check", "-q", "--for=pyroscope", "p").err, "thread id is no name of a label there")
+    t.contains(t.fails(1, "check", "-q", "--for=pyroscope", "p").err, "'thread id' is no name of a label there")
     for word in ("parca", "otel", "pprof"):
         t.succeeds("check", "-q", f"--for={word}", t.succeeds("sum", "p", "-q", f"--for={word}", "-o", "r") and "r")
         t.equal(read(t.succeeds("sum", "r", "-q").out).samples, read(t.load("p")).samples, word)
         if word == "parca":
-            t.contains(t.fails(1, "check", "-q", "--for=pyroscope", "r").err, "is no name of a label there")
+            t.contains(t.fails(1, "check", "-q", "--for=pyroscope", "r").err, "' is no name of a label there")
     t.succeeds("sum", "p", "-q", "--for=pyroscope", "-o", "r")
     t.equal(t.succeeds("check", "-q", "--for=pyroscope", "r").err, "")
     t.equal(read(t.succeeds("sum", "r", "-q").out).samples, read(t.load("p")).samples)
     t.succeeds("sum", "r", "-q", "--for=pyroscope", "-o", "again")
     t.equal(t.load("again"), t.load("r"))
     t.contains(t.succeeds("show", "--raw", "r").text, '"a.b_2" = "kept"', '"thread id" = {"value": "7", "unit": ""}')
-    for given, says in (("a-b=c", "a-b is no name"), ("a.b=c", "")):
+    for given, says in (("a-b=c", "'a-b' is no name"), ("a.b=c", "")):
         t.succeeds("sum", "p", "-q", "--for=pyroscope", "--resource", given, "-o", "r")
         t.contains(t.run("check", "-q", "--for=pyroscope", "r").err, says)

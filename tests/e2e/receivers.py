@@ -47,9 +47,9 @@ def prepare(folder):
 PLACES = [(), (1,), (1, 1), (1, 1, 1), (1, 2), (1, 2, 1), (1, 2, 2), (1, 2, 2, 1), (1, 2, 2, 2), (2,), (2, 1), (2, 2), (2, 3), (2, 6)]
 
 
-def mutants(data):
-    """The request with each kind of field of each of these messages left out, or its last there twice."""
-    for place in PLACES:
+def mutants(data, places=PLACES):
+    """The message with each kind of field of the messages at these places left out, or its last there twice."""
+    for place in places:
         parts = []
         try:
             pb.edit(data, place, lambda part: parts.append(part) or part)
@@ -60,12 +60,16 @@ def mutants(data):
             yield pb.edit(data, place, lambda part: part[:end] + part[begin:])
 
 
+def seeds():
+    """All bundled files, readable ones and others."""
+    return sorted(path for folder in (("testdata",), ("tests", "fuzz", "corpus"))
+                  for path in glob.glob(os.path.join(real.root, *folder, "**"), recursive=True) if os.path.isfile(path))
+
+
 def corpus(t):
     """What we write of every file that can be read, read and written again, as a window, and damaged; and requests of others."""
     made = set()
-    seeds = sorted(path for folder in (("testdata",), ("tests", "fuzz", "corpus"))
-                   for path in glob.glob(os.path.join(real.root, *folder, "**"), recursive=True) if os.path.isfile(path))
-    t.check(len(seeds) > 100, f"{len(seeds)} files")
+    t.check(len(seeds()) > 100, f"{len(seeds())} files")
 
     def take(*command):
         ran = t.run(*command, "-q", "--compress=none", manners=False)
@@ -73,7 +77,7 @@ def corpus(t):
             made.add(ran.out)
         return ran.out if ran.code == 0 else b""
 
-    for number, path in enumerate(seeds):
+    for number, path in enumerate(seeds()):
         is_request = t.run("check", path, manners=False).text.find("an OTLP request") >= 0
         if is_request or "otlp" in os.path.basename(path):
             made.add(pb.load(path))
