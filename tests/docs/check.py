@@ -228,6 +228,17 @@ for path in ("README.md", "INSTALL.md", "CONTRIBUTING.md", "SECURITY.md", "VERSI
         [path for path in paths if not path.endswith("/FILE") and  # stands for a name
          not os.path.exists(os.path.join(root, path))]
     check(f"the links and paths of {path} lead somewhere", not missing, missing)
+every = [os.path.relpath(os.path.join(place, name), root) for top in os.scandir(root) if not re.match(r"(build|\.git$)", top.name)
+         for place, _, names in (os.walk(top) if top.is_dir() else [(root, [], [top.name])]) for name in names]
+whole = {path[at.end():] for path in every for at in re.finditer("^|/", path)}  # paths may begin in any folder
+of_others = {"bindings/wasm/build.py", "packaging/build-wheel", "tests/cli/filters.py"}  # these name files of other projects
+NAMED = r"(?<![\w.:@~<>{}%/-])((?:agent|bindings|cli|docs|examples|lib|man|packaging|proto|tests)/[\w./-]+\.(?:[chS]|py|md|go|rs|sh|json|proto|yml))\b(?![/*])"
+wrong = []
+for path in sorted(set(every) - of_others):
+    if not re.match("testdata/|.*/(corpus|target|internal|__pycache__|node_modules)/", path):
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+            wrong += [(path, name) for name in re.findall(NAMED, file.read()) if os.path.normpath(name) not in whole]
+check("no file names another that does not exist", len(every) > 1000 and not wrong, wrong)
 pictures = glob.glob("docs/pictures/*.webp", root_dir=root)
 large = [name for name in pictures if os.path.getsize(os.path.join(root, name)) > 150 << 10]
 used = re.findall(r'(?:src|srcset)="([^"]+)"', read("README.md"))

@@ -1,6 +1,6 @@
 /* Which programs the agent can be loaded into: files that are made by hand and differ from a good
  * one in one place, and every prefix of a good one. tests/preload/starting.py has the search by PATH and the loader as a
- * program, and tests/cli/live.py the signals that can ask. */
+ * program, and tests/preload/outputs_of.py the signals that can ask. */
 #include "../support/test.h"
 
 #include "agent/base/launch.h"
