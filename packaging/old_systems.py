@@ -14,11 +14,14 @@ from real import python_with  # noqa: E402
 
 DEBIAN = {"x86_64": "amd64", "aarch64": "arm64"}
 LEAK = """#include <stdlib.h>
+#include <unistd.h>
 int main(void)
 {
     void *volatile kept;
-    for (int i = 0; i < 1000; i++)
+    for (int i = 0; i < 1000; i++) {
         kept = malloc(1000);
+        usleep(1000);
+    }
     return !kept;
 }
 """
@@ -62,7 +65,7 @@ def system(out, suite, architecture, packages):
 
 
 def leaking(folder, processor, libc):
-    """A program that leaks, compiled by zig for an old glibc (gnu), or for musl."""
+    """A program that leaks for a second, compiled by zig for an old glibc (gnu), or for musl."""
     leak = os.path.join(folder, f"leak-{libc}")
     with open(leak + ".c", "w", encoding="utf-8") as file:
         file.write(LEAK)

@@ -42,8 +42,8 @@ def make_all(out):
         say(f"make: {step.__name__}")
         try:
             step(release)
-        except (make.Missing, RuntimeError, OSError, ValueError) as why:
-            missing[step.__name__] = f"{'not made' if isinstance(why, make.Missing) else 'FAILED'}: {why}"
+        except Exception as why:  # pylint: disable=broad-except # of one step, whatever it is; the others are made, too
+            missing[step.__name__] = f"not made: {why}" if isinstance(why, make.Missing) else f"FAILED: {type(why).__name__}: {why}"
             say(f"{step.__name__}: {missing[step.__name__]}")
     return release, missing
 
@@ -71,7 +71,7 @@ def compare(release):
     """Makes all again, and returns the names that differ."""
     with tempfile.TemporaryDirectory(prefix="pprofdelta release again ") as folder:
         tree, again = os.path.join(folder, "a tree"), os.path.join(folder, "made")
-        make.run("bash", "-euc", '. packaging/tree.sh; copy_sources "$1"', "bash", tree, cwd=make.root)
+        make.run("bash", "-euc", '. packaging/tree.sh; copy_sources "$1"', "bash", tree)
         say("make again: in another folder, with another umask, locale and time, and without a cache")
         subprocess.run([sys.executable, os.path.join(tree, "packaging", "release"), again, "--make"], check=False, umask=0o077,
                        env={**os.environ, **ELSEWHERE, "SOURCE_DATE_EPOCH": release.when})
@@ -102,6 +102,8 @@ def show(release, missing, tried, differ):
 
 def main(out, *options):
     os.umask(0o022) if "--make" not in options else None
+    out = os.path.abspath(out)
+    os.chdir(make.root)
     release, missing = make_all(out)
     if "--make" in options:
         return 1 if any(text.startswith("FAILED") for text in missing.values()) else 0

@@ -21,11 +21,14 @@ GO_MODULES = ["go", "go/deltaarrow", "otelcol"]
 PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
-def run(*command, check=True, **kwargs):
+def run(*command, **kwargs):
+    """Returns what a command prints. Status 77 says that something cannot be had."""
     if not shutil.which(command[0]):
         raise Missing(f"there is no {command[0]}")
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, **kwargs)
-    if check and ran.returncode:
+    if ran.returncode == 77:
+        raise Missing(ran.stdout.strip().splitlines()[-1])
+    if ran.returncode:
         raise RuntimeError(f"{' '.join(command)[:200]}: status {ran.returncode}: {(ran.stdout + ran.stderr).strip()[-3000:]}")
     return ran.stdout
 
@@ -58,7 +61,7 @@ class Release:
         self.tree = os.path.join(self.work, "tree")
         shutil.rmtree(self.out, ignore_errors=True)
         os.makedirs(self.work)
-        self.when = run("bash", "-euc", '. packaging/tree.sh; commit_copy "$1"', "bash", self.tree, cwd=root).strip()
+        self.when = run("bash", "-euc", '. packaging/tree.sh; commit_copy "$1"', "bash", self.tree).strip()
         self.version = re.search(r"^ *version: '(.*)',$", read(self.tree, "meson.build"), re.M)[1]
         os.environ["SOURCE_DATE_EPOCH"] = self.when
 
@@ -105,21 +108,19 @@ def recipes(release):
 
 def debian(release):
     built = release.folder("deb")
-    run("packaging/build-deb", built, "--all", cwd=root)
+    run("packaging/build-deb", built, "--all")
     release.take(built, "*.deb")
 
 
 def rpm(release):
     built = release.folder("others")
-    run("packaging/build-others", built, release.out, cwd=root)
+    run("packaging/build-others", built, release.out)
     release.take(built, "*.rpm")
 
 
 def wheels(release):
     built = release.folder("wheel")
-    said = run("packaging/build-wheel", built, "all", cwd=root, check=False)
-    if not glob.glob(os.path.join(built, "*.whl")):
-        raise Missing(said.strip().splitlines()[-1])
+    run("packaging/build-wheel", built, "all")
     release.take(built, "pprofdelta-*.whl")
     release.take(built, "pprofdelta-*.tar.gz")
 

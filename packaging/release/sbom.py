@@ -8,6 +8,7 @@ import importlib.util
 import json
 import os
 import re
+import sys
 import urllib.parse
 
 from make import digest, read, write
@@ -40,6 +41,7 @@ def script(release, *path):
     path = os.path.join(release.tree, *path)
     loader = importlib.machinery.SourceFileLoader(re.sub(r"\W", "_", os.path.basename(path)), path)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    sys.path.append(os.path.dirname(path))
     loader.exec_module(module)
     return module
 

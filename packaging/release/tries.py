@@ -1,11 +1,14 @@
 """What is tried of each artefact. Each function is given the release and the names of some artefacts, does with them what their users
 do, and returns a short text of that. A failure is an exception."""
 
+import contextlib
+import functools
 import glob
 import hashlib
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -19,87 +22,137 @@ from old_systems import DEBIAN, leaking, python_with, system  # noqa: E402
 
 here = os.path.dirname(os.path.abspath(__file__))
 LARGEST_MODULE = 20 << 20  # the Go proxy takes 500 MiB; people who vendor do not
+HERE = os.uname().machine
+WORKS = "--version, a delta, record and leaks"
 PROFILES = [os.path.join(root, "testdata", "valid", f"heap.{number}.pb.gz") for number in (1, 2)]
 
 
 def source(release, names):
-    """Out of any repository, and without git."""
+    """Out of any repository, and without git. The command is linked as the README of the archives says."""
     with tempfile.TemporaryDirectory(prefix="pprofdelta-source-") as folder:
-        run("tar", "-xJf", release.path(names[0]), "-C", folder)
         tree = os.path.join(folder, names[0].removesuffix(".tar.xz"))
         environment = {**os.environ, "GIT_DIR": "/nonexistent"}
-        build = os.path.join(tree, "build")
+        shutil.copy(release.path(names[0]), folder)
+        run("sh", "-euxc", block_of(release.filled("README.archive", PROCESSOR=HERE), "meson setup"), cwd=folder, env=environment)
+        assert release.version in run(os.path.join(tree, "build", "cli", "pprofdelta"), "--version")
+        build = os.path.join(tree, "build-tests")
         run("meson", "setup", build, tree, env=environment)
         run("ninja", "-C", build, env=environment)
         run("meson", "test", "-C", build, "--no-rebuild", "--suite", "unit", env=environment)
         tests = [json.loads(line) for line in read(build, "meson-logs", "testlog.json").splitlines()]
         passed = sum(test["result"] == "OK" for test in tests)
         assert passed > 20, tests
-        return f"builds without git; {passed} unit tests pass"
+        return f"builds without git, and {passed} unit tests pass; the command links again by the archive's README"
+
+
+def line_for(release, name):
+    """What README.md and INSTALL.md tell people to do with an artefact: both the same."""
+    told = []
+    for document in ("README.md", "INSTALL.md"):
+        lines = re.findall(r"^\|.*?\| `([^`]*)`", read(release.tree, document).replace("VERSION", release.version), re.M)
+        told += [line for line in lines if name in line]
+    if len(told) != 2 or told[0] != told[1]:
+        raise RuntimeError(f"README.md and INSTALL.md do not have one and the same line for {name}: {told}")
+    return told[0]
+
+
+def block_of(text, word):
+    """The commands that a document has with a word, as one block."""
+    block, = [block for block in re.findall(r"(?:^    .*\n)+", text, re.M) if word in block]
+    return block
+
+
+def follow_install(release, folder, name, environment):
+    shutil.copy(release.path(name), folder)
+    run("sh", "-euxc", block_of(read(release.tree, "INSTALL.md").replace("VERSION", release.version), name), cwd=folder, env=environment)
 
 
 def in_root(folder, processor, *command, **variables):
     """Runs a program in a folder that is its whole system, with /proc; one of another processor by qemu."""
     os.makedirs(os.path.join(folder, "proc"), exist_ok=True)
     start = ["unshare", "--pid", "--fork", "--mount-proc", "--root", folder]
-    if processor != os.uname().machine:
+    if processor != HERE:
         qemu = f"qemu-{processor}-static"
         if not shutil.which(qemu):
             raise Missing(f"there is no {qemu}")
         shutil.copy(shutil.which(qemu), folder)
         start += ["/" + qemu, *(word for name, value in variables.items() for word in ("-E", f"{name}={value}"))]
         variables = {}
-    return run(*start, *command, env={"PATH": "/usr/local/bin:/usr/bin:/bin", **variables})
+    return run(*start, *command, env={"PATH": "/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", **variables})
 
 
-def try_commands(release, folder, processor, libc, prefix):
-    """--version, a delta, record, show and leaks in a system with one C library, where the command is in prefix."""
-    command = f"{prefix}/bin/pprofdelta"
+@contextlib.contextmanager
+def fresh_debian(release, line):
+    """A clean root in which a person has the artefacts, in /release, and does what a line says, as root. Says yes to apt."""
+    folder = tempfile.mkdtemp(prefix="pprofdelta-fresh-")
+    script = '. packaging/root.sh; clean_root "$1"; trap - EXIT; mkdir "$1/release"; cp "$2"/pprofdelta* "$1/release"'
+    try:
+        run("bash", "-euc", script, "bash", folder, release.out)
+        in_root(folder, HERE, "sh", "-euc", f"cd /release; yes | {line}", DEBIAN_FRONTEND="noninteractive")
+        yield folder
+    finally:
+        run("bash", "-euc", '. packaging/root.sh; remove_root "$1"', "bash", folder)
+
+
+def try_commands(release, folder, command, start, processor=HERE, libc="gnu", agent=None):
+    """--version, a delta, record and leaks, by a function that runs commands in the folder. Where there is an agent, it is preloaded, since
+    qemu would have to start the program that record starts."""
     for profile in PROFILES:
         shutil.copy(profile, folder)
-    leak = "/" + os.path.relpath(leaking(folder, processor, libc), folder)
-    assert release.version in in_root(folder, processor, command, "--version")
-    in_root(folder, processor, command, "heap.1.pb.gz", "heap.2.pb.gz", "--verify", "-q", "-o", "delta.pb.gz")
-    assert "alloc_space" in in_root(folder, processor, command, "show", "delta.pb.gz", "--top", "3")
     os.makedirs(os.path.join(folder, "recorded"))
-    if processor == os.uname().machine:
-        in_root(folder, processor, command, "record", "--rate=1", "-o", "/recorded", "--", leak)
-    else:  # qemu would have to start the program that record starts
-        agent, = glob.glob(f"{folder}{prefix}/lib/*/pprofdelta/libpprofdelta-agent.so")
-        in_root(folder, processor, leak, LD_PRELOAD="/" + os.path.relpath(agent, folder), PPROFDELTA_RECORD_DIR="/recorded",
-                PPROFDELTA_RECORD_RATE="1")
-    recorded, = glob.glob(os.path.join(folder, "recorded", "*.pb.gz"))
-    shown = in_root(folder, processor, command, "show", "/recorded/" + os.path.basename(recorded), "--folded", "--type", "alloc_objects")
-    assert sum(int(line.split()[-1]) for line in shown.splitlines()) >= 1000, shown
-    assert "leak" in in_root(folder, processor, command, "leaks", "/recorded")
+    leak = "./" + os.path.basename(leaking(folder, processor, libc))
+    said = start(command, "--version")
+    assert release.version in said, said
+    start(command, "heap.1.pb.gz", "heap.2.pb.gz", "--verify", "-q", "-o", "delta.pb.gz")
+    assert "alloc_space" in start(command, "show", "delta.pb.gz", "--top", "3")
+    if agent:
+        start(leak, LD_PRELOAD=agent, PPROFDELTA_RECORD_DIR="/recorded", PPROFDELTA_RECORD_RATE="1", PPROFDELTA_RECORD_INTERVAL="0.1")
+    else:
+        start(command, "record", "-q", "--rate=1", "--interval=100ms", "-o", "recorded", "--", leak)
+    said = start(command, "leaks", "recorded")
+    assert "suspect 1: main" in said and "in 1000 objects" in said, said
+
+
+def try_root(release, folder, prefix, processor=HERE, libc="gnu"):
+    """The same in a root, of what was installed there."""
+    agent, = glob.glob(f"{folder}{prefix}/lib/*/pprofdelta/libpprofdelta-agent.so")
+    try_commands(release, folder, f"{prefix}/bin/pprofdelta", functools.partial(in_root, folder, processor), processor, libc,
+                 None if processor == HERE else "/" + os.path.relpath(agent, folder))
 
 
 def archive(release, names):
-    """In systems of nothing but a C library: the oldest that Debian still serves."""
+    """In systems of nothing but a C library, the oldest that Debian still serves, and in a fresh Debian."""
     processor = re.search(r"linux-(\w+)\.", names[0])[1]
-    tried = []
+    line = line_for(release, "-linux-x86_64.tar.gz").replace("x86_64", processor)
     for libc, package in (("gnu", "libc6"), ("musl", "musl")):
         folder = system(release.folder(f"archive-{processor}-{libc}"), "bullseye", DEBIAN[processor], [package])
         os.makedirs(os.path.join(folder, "usr", "local"), exist_ok=True)
-        run("tar", "-xzf", release.path(names[0]), "-C", os.path.join(folder, "usr", "local"), "--strip-components=1")
-        try_commands(release, folder, processor, libc, "/usr/local")
-        tried.append("glibc 2.31" if libc == "gnu" else "musl 1.2.2")
-    how = "record" if processor == os.uname().machine else "the agent (preloaded)"
-    by = "" if processor == os.uname().machine else " by qemu"
-    return f"--version, a delta, {how}, show and leaks in roots with {' and with '.join(tried)} alone{by}; needs no glibc after 2.28"
+        run("sh", "-euc", line.replace("/usr/local", shlex.quote(f"{folder}/usr/local")), cwd=release.out)
+        try_root(release, folder, "/usr/local", processor, libc)
+    alone = "roots with glibc 2.31 and with musl 1.2.2 alone"
+    if processor != HERE:
+        return f"by README's line: {WORKS.replace('record', 'the agent (preloaded)')} in {alone} by qemu"
+    with fresh_debian(release, line) as folder:
+        try_root(release, folder, "/usr/local")
+        in_root(folder, HERE, "sh", "-euc", "cd /release\n" + block_of(read(folder, "usr", "local", "README"), "xargs rm"))
+        left = [os.path.join(place, name) for place, _, files in os.walk(f"{folder}/usr/local") for name in files]
+        assert not left, left
+    return f"by README's line: {WORKS} in {alone}, and in a fresh Debian, where nothing is left of it by its own README's"
 
 
 def debian(release, names):
     """Those of this machine's processor are installed by apt; others, unpacked, run by qemu."""
     architecture = run("dpkg", "--print-architecture").strip()
     if f"_{architecture}.deb" in names[0]:
-        run("packaging/try-deb", release.out, cwd=root)
-        return "install, upgrade, run and purge in a clean root"
+        run("packaging/try-deb", release.out)
+        with fresh_debian(release, line_for(release, f"pprofdelta_{release.version}_amd64.deb").replace("amd64", architecture)) as folder:
+            try_root(release, folder, "/usr")
+        return f"by README's line: {WORKS} in a fresh Debian; all three install, upgrade, run and purge in a clean root"
     folder = system(release.folder("deb-arm64"), "bookworm", "arm64", ["libc6", "libdeflate0", "libzstd1", "zlib1g"])
     for name in names:
         run("dpkg-deb", "--extract", release.path(name), folder)
-    try_commands(release, folder, "aarch64", "gnu", "/usr")
-    return "--version, a delta, the agent (preloaded), show and leaks by qemu"
+    try_root(release, folder, "/usr", "aarch64")
+    return f"unpacked: {WORKS.replace('record', 'the agent (preloaded)')} by qemu"
 
 
 def rpm(_release, _names):
@@ -143,22 +196,31 @@ def flake(release, _names):
     return "evaluated by nix, not built: there is no nixpkgs"
 
 
+def venv(release, name, *words):
+    """A virtual environment in which words were done, in the release. Returns a function that runs a command there."""
+    folder = release.folder(name)
+    run(sys.executable, "-m", "venv", folder)
+    environment = {**os.environ, "PATH": f"{folder}/bin:{os.environ['PATH']}"}
+    run(*words, cwd=release.out, env=environment)
+    return folder, lambda *command: run(*command, cwd=folder, env=environment)
+
+
 def wheel(release, names):
     """By pip from a folder; each C library and processor by try-wheels."""
-    folder = release.folder("venv")
-    run(sys.executable, "-m", "venv", folder)
-    run(f"{folder}/bin/pip", "install", "--quiet", "--no-index", "--find-links", release.out, f"pprofdelta=={release.version}")
-    assert release.version in run(f"{folder}/bin/pprofdelta", "--version")
-    said = run(f"{folder}/bin/python", "-c", "import pprofdelta, sys; context = pprofdelta.Context(); one, two = (open(name, 'rb').read() "
-               "for name in sys.argv[1:]); context.base(one); print(pprofdelta.__version__, len(context.window(two).delta))", *PROFILES)
+    folder, start = venv(release, "venv", "sh", "-euc", line_for(release, "pip install"))
+    try_commands(release, folder, "pprofdelta", start)
+    said = start("python", "-c", "import pprofdelta, sys; context = pprofdelta.Context(); one, two = (open(name, 'rb').read() "
+                 "for name in sys.argv[1:]); context.base(one); print(pprofdelta.__version__, len(context.window(two).delta))", *PROFILES)
     assert said.split()[0] == release.version and int(said.split()[1]) > 1000, said
-    tried = run("packaging/try-wheels", release.out, cwd=root).strip().splitlines()[-1]
+    tried = run("packaging/try-wheels", release.out).strip().splitlines()[-1]
     shutil.rmtree(os.path.join(release.out, "systems"))
-    return f"pip installs it from here; in old systems of both processors: {tried}"
+    return f"by README's line: {WORKS} in a venv; in old systems of both processors: {tried}"
 
 
-def sdist(_release, _names):
-    return "the wheels are built from it"
+def sdist(release, names):
+    _, start = venv(release, "venv-of-source", "pip", "install", "--quiet", names[0])
+    assert release.version in start("pprofdelta", "--version")
+    return "pip builds and installs it, and the command runs"
 
 
 def container(release, names):
@@ -170,7 +232,7 @@ def container(release, names):
     run(*buildah, "rm", made)
     command, = json.loads(run(*buildah, "inspect", "--type", "image", f"pprofdelta:{release.version}"))["Docker"]["config"]["Entrypoint"]
     command, = glob.glob(f"{folder}/*/bin/{command}")
-    assert release.version in in_root(folder, os.uname().machine, "/" + os.path.relpath(command, folder), "--version")
+    assert release.version in in_root(folder, HERE, "/" + os.path.relpath(command, folder), "--version")
     return "loaded, and its command runs with the image as its root"
 
 
@@ -215,19 +277,25 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 
 def crate(release, names):
+    """From a registry in a folder, and as INSTALL.md says; both with the dependencies that Cargo.lock has."""
     folder = release.folder("crate")
-    for place in ("registry/index", "user/src", "user/.cargo"):
-        os.makedirs(os.path.join(folder, place))
+    os.makedirs(os.path.join(folder, "registry", "index"))
     local_registry(release, os.path.join(folder, "registry"), names)
-    write('[source.crates-io]\nreplace-with = "here"\n[source.here]\nlocal-registry = "../registry"\n', folder, "user", ".cargo", "config.toml")
-    write(f'[package]\nname = "user"\nversion = "1.0.0"\nedition = "2021"\n[dependencies]\npprofdelta = "={release.version}"\n', folder,
-          "user", "Cargo.toml")
-    write(RUST, folder, "user", "src", "main.rs")
-    said = run("cargo", "run", "--quiet", "--", *PROFILES, cwd=os.path.join(folder, "user")).split()
-    assert said[-2] == release.version and int(said[-1]) > 1000, said
+    write('[source.crates-io]\nreplace-with = "here"\n[source.here]\nlocal-registry = "registry"\n', release.folder("crate/.cargo"), "config.toml")
+    for user in ("of-registry", "of-install"):
+        place = os.path.join(folder, user)
+        run("cargo", "new", "--quiet", "--vcs=none", place)
+        write(RUST, place, "src", "main.rs")
+        if user == "of-registry":
+            run("cargo", "add", "--quiet", f"pprofdelta@={release.version}", cwd=place)
+        else:
+            shutil.copy(release.path(f"pprofdelta-sys-{release.version}.crate"), place)
+            follow_install(release, place, f"pprofdelta-{release.version}.crate", os.environ)
+        said = run("cargo", "run", "--quiet", "--", *PROFILES, cwd=place).split()
+        assert said[-2] == release.version and int(said[-1]) > 1000, said
     for name in names:
         assert "/LICENSE" in run("tar", "-tzf", release.path(name)), f"{name} has no licence"
-    return "cargo takes it from a local registry, and a program with it makes a delta"
+    return "cargo takes it from a local registry, and by INSTALL's lines; a program with it makes a delta"
 
 
 GO = """package main
@@ -272,7 +340,12 @@ def go_module(release, names):
     run("go", "get", *(f"{MODULE}{module}@v{release.version}" for module in GO_MODULES), cwd=folder, env=environment)
     said = run("go", "run", ".", *PROFILES, cwd=folder, env=environment).split()
     assert said[-3] == release.version and int(said[-2]) > 1000 and said[-1] == "<nil>", said
-    return "go get takes it from a local proxy, and a program with all three makes a delta"
+    from_zip = release.folder("go-from-zip")
+    run("go", "mod", "init", "user", cwd=from_zip, env=environment)
+    follow_install(release, from_zip, f"pprofdelta-go-module-{release.version}.zip", environment)
+    place = run("go", "list", "-f", "{{.Dir}}", MODULE + "go/pprofdelta", cwd=from_zip, env=environment)
+    assert place.startswith(from_zip), place
+    return "go get takes it from a local proxy, and by INSTALL's lines; a program with all three makes a delta"
 
 
 def sbom(release, names):
