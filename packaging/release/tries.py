@@ -357,7 +357,9 @@ def sbom(release, names):
 
 def sums(release, names):
     said = run("sha256sum", "--check", "--strict", names[0], cwd=release.out)
-    return f"sha256sum finds {len(said.splitlines())} files right"
+    others = [name for name in os.listdir(release.out) if re.search(r"\d\.\d", name) and release.version not in name]
+    assert not others, f"of another version than meson.build has: {others}"
+    return f"sha256sum finds {len(said.splitlines())} files right; the version in their names is that of meson.build"
 
 
 def signature(release, names):
