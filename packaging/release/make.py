@@ -23,7 +23,7 @@ PROCESSORS = {"x86_64": "amd64", "aarch64": "arm64"}
 
 def run(*command, **kwargs):
     """Returns what a command prints. Status 77 says that something cannot be had."""
-    if not shutil.which(command[0]):
+    if not shutil.which(command[0], path=kwargs.get("env", os.environ)["PATH"]):
         raise Missing(f"there is no {command[0]}")
     ran = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, **kwargs)
     if ran.returncode == 77:
