@@ -3,7 +3,6 @@
 
 #include "agent/base/agent.h"
 #include "agent/python/python.h"
-#include "heap/top_sites.h"
 
 enum { SITES = 20 };
 
@@ -11,7 +10,7 @@ static PD_OF_PROCESS atomic_bool is_reported; /* a failed allocation, in this wi
 
 static int write_sites(int fd, void *heap)
 {
-    return pd_heap_dump(heap, fd, SITES, pd_python_name_frame);
+    return pprofdelta_heap_dump(heap, fd, SITES, pd_python_name_frame, NULL);
 }
 
 static void report_sites(pd_notice topic, pd_fixed_text *text)

@@ -211,15 +211,16 @@ static const void *find_here(const void *cookie, uint64_t address, size_t len)
     return (const void *)(uintptr_t)address; // NOLINT(performance-no-int-to-ptr)
 }
 
-bool pd_python_name_frame(uint64_t address, pprofdelta_frame *out)
+int pd_python_name_frame(void *cookie, uint64_t address, pprofdelta_frame *out)
 {
+    (void)cookie;
     return pd_remains_name_frame(find_here, NULL, address, out);
 }
 
 bool pd_python_name(uint64_t address, pprofdelta_symbol *out)
 {
     static pprofdelta_frame frame;
-    if (!pd_python_name_frame(address, &frame))
+    if (!pd_python_name_frame(NULL, address, &frame))
         return false;
     *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
     return true;

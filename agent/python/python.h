@@ -83,10 +83,10 @@ uint64_t pd_python_number(const pd_python_text *function, const pd_python_text *
 /* The number that stands for frames that are left out. */
 uint64_t pd_python_deeper(void);
 
-/* Returns false if the address is no number of a frame. Otherwise sets *out. */
-bool pd_python_name_frame(uint64_t address, pprofdelta_frame *out);
+/* A pprofdelta_heap_namer of the numbers of frames. */
+int pd_python_name_frame(void *cookie, uint64_t address, pprofdelta_frame *out);
 
-/* The same; *out is valid until the next call. One thread at a time. */
+/* The same for the names of a profile. *out is valid until the next call. One thread at a time. */
 bool pd_python_name(uint64_t address, pprofdelta_symbol *out);
 
 /* No thread makes a number meanwhile: while the pages of the tracker are moved or copied. */

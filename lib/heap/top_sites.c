@@ -4,8 +4,6 @@
  * sites are read without it. Elements never move, their pages are never unmapped, and the depth of
  * a trace never leads out of its block. So the worst that happens are numbers of slightly different
  * times. */
-#include "heap/top_sites.h"
-
 #include "process/proc.h"
 #include "heap/heap.h"
 
@@ -31,6 +29,8 @@ static site_use read_site(const pd_sites *sites, uint32_t number)
 typedef struct text_out {
     int fd;
     int trouble; /* errno, sticky */
+    pprofdelta_heap_namer *name;
+    void *cookie;
     size_t len;
     char text[1024];
 } text_out;
@@ -85,10 +85,10 @@ static void put_counts(text_out *p, const site_use *g)
 }
 
 /* A comment for those who read the text: "#  0x50597f5d00001238  rows.load  /srv/app/rows.py:42". */
-static void put_frame(text_out *p, uint64_t number, pd_frame_namer *name)
+static void put_frame(text_out *p, uint64_t number)
 {
     pprofdelta_frame frame = {.name = NULL};
-    if (!name || !name(number, &frame))
+    if (!p->name || !p->name(p->cookie, number, &frame))
         return;
     put_text(p, "#  0x");
     put_number(p, number + 1, 16);
@@ -103,7 +103,7 @@ static void put_frame(text_out *p, uint64_t number, pd_frame_namer *name)
 
 /* Readers of this format expect return addresses and subtract 1. A site may be removed or changed after it was
  * ranked. */
-static void put_site(text_out *p, const pd_sites *sites, uint32_t number, pd_frame_namer *name)
+static void put_site(text_out *p, const pd_sites *sites, uint32_t number)
 {
     const site_use g = read_site(sites, number);
     if (!g.trace || (!g.objects && !g.bytes))
@@ -116,7 +116,7 @@ static void put_site(text_out *p, const pd_sites *sites, uint32_t number, pd_fra
     }
     put_text(p, "\n");
     for (uint32_t i = 0; i < depth; i++)
-        put_frame(p, __atomic_load_n(&g.trace->stack[i], __ATOMIC_RELAXED), name);
+        put_frame(p, __atomic_load_n(&g.trace->stack[i], __ATOMIC_RELAXED));
 }
 
 /* Readers take a dump without mappings for truncated, so a dump that has none says so. */
@@ -161,30 +161,27 @@ static size_t rank_sites(const pd_sites *sites, uint32_t made, ranked *out, size
     return len;
 }
 
-static void put_sites(text_out *p, const pd_sites *sites, uint32_t made, size_t n,
-                      pd_frame_namer *name)
+static void put_sites(text_out *p, const pd_sites *sites, uint32_t made, size_t n)
 {
     ranked top[PPROFDELTA_HEAP_DUMP_MAX];
     size_t len =
         rank_sites(sites, made, top, n < PPROFDELTA_HEAP_DUMP_MAX ? n : PPROFDELTA_HEAP_DUMP_MAX);
     for (size_t i = 0; i < len; i++)
-        put_site(p, sites, top[i].number, name);
+        put_site(p, sites, top[i].number);
     for (uint32_t number = 1; !n && number <= made; number++)
-        put_site(p, sites, number, name);
+        put_site(p, sites, number);
 }
 
-int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
-{
-    return pd_heap_dump(heap, fd, n, NULL);
-}
-
-int pd_heap_dump(const pprofdelta_heap *heap, int fd, size_t n, pd_frame_namer *name)
+int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n, pprofdelta_heap_namer *name,
+                         void *cookie)
 {
     text_out p;
     int kept = errno;
     p.fd = fd;
     p.trouble = 0;
     p.len = 0;
+    p.name = name;
+    p.cookie = cookie;
     const pd_sites *sites = &heap->sites;
     uint32_t made = __atomic_load_n(&sites->pool.made, __ATOMIC_ACQUIRE);
     site_use sum = {0};
@@ -196,7 +193,7 @@ int pd_heap_dump(const pprofdelta_heap *heap, int fd, size_t n, pd_frame_namer *
     put_text(&p, "heap profile: ");
     put_counts(&p, &sum);
     put_text(&p, " heapprofile\n");
-    put_sites(&p, sites, made, n, name);
+    put_sites(&p, sites, made, n);
     put_mappings(&p, !(heap->options.flags & PPROFDELTA_NO_MAPPINGS));
     errno = kept;
     return p.trouble;

@@ -490,12 +490,18 @@ PPROFDELTA_API void pprofdelta_heap_note_mappings(pprofdelta_heap *heap);
 
 #define PPROFDELTA_HEAP_DUMP_MAX 64
 
+/* Names an address of a stack, if a language made it up. Sets name, filename and line, which must be valid until the
+ * dump is written. Returns 0 if it has no name, or else 1. Must keep to what the dump promises: no lock, no allocation. */
+typedef int pprofdelta_heap_namer(void *cookie, uint64_t address, pprofdelta_frame *out);
+
 /* Writes the n largest sites (at most PPROFDELTA_HEAP_DUMP_MAX; 0: all, in no order) to fd, as text
  * in gperftools' heap profile format, which pprof reads. The mappings come from /proc/self/maps;
  * with PPROFDELTA_NO_MAPPINGS the dump has "# none" instead. Takes no lock: the numbers may be of
  * slightly different times, and a site that is being made may be missing. Uses write(2) and less than
- * 4 KiB of stack. Returns 0, or an errno value if writing failed. */
-PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n);
+ * 4 KiB of stack. name may be NULL; what it names is added in comments. Returns 0, or an errno value if writing
+ * failed. */
+PPROFDELTA_API int pprofdelta_heap_dump(
+    const pprofdelta_heap *heap, int fd, size_t n, pprofdelta_heap_namer *name, void *cookie);
 
 /* ---------------------------------------------------------------------------------------------
  * fork

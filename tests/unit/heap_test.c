@@ -256,16 +256,23 @@ TEST(memory_is_kept_within_its_cap_and_does_not_grow_with_churn)
 }
 
 /* The text of a dump of the largest sites. */
-static const char *dump(pprofdelta_heap *heap, size_t sites)
+static const char *dump_named(pprofdelta_heap *heap, size_t sites, pprofdelta_heap_namer *name,
+                              void *cookie)
 {
     static char text[1 << 20];
     FILE *file = tmpfile();
     errno = 77;
-    CHECK(file && pprofdelta_heap_dump(heap, fileno(file), sites) == 0 && errno == 77);
+    CHECK(file && pprofdelta_heap_dump(heap, fileno(file), sites, name, cookie) == 0 &&
+          errno == 77);
     rewind(file);
     text[fread(text, 1, sizeof text - 1, file)] = 0;
     fclose(file);
     return text;
+}
+
+static const char *dump(pprofdelta_heap *heap, size_t sites)
+{
+    return dump_named(heap, sites, NULL, NULL);
 }
 
 /* As in the child of a fork in a signal handler, with locks of threads that are not there. */
@@ -328,7 +335,27 @@ TEST(a_dump_is_the_text_that_pprof_reads)
     CHECK(strstr(text, "5000]") && !strstr(text, "2: 100"));
     text = dump(heap, 0);
     CHECK(strstr(text, "5000]") && strstr(text, "2: 100"));
-    CHECK(pprofdelta_heap_dump(heap, -1, 1) == EBADF);
+    CHECK(pprofdelta_heap_dump(heap, -1, 1, NULL, NULL) == EBADF);
+}
+
+static int name_one(void *cookie, uint64_t address, pprofdelta_frame *out)
+{
+    if (address != *(const uint64_t *)cookie)
+        return 0;
+    *out = (pprofdelta_frame){.name = "rows.load", .filename = "/srv/rows.py", .line = 42};
+    return 1;
+}
+
+TEST(a_dump_names_what_it_is_told)
+{
+    ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    uint64_t address = 0x2000;
+    CHECK(track(heap, 1));
+    static const char wanted[] = "1: 100 [1: 100] @ 0x1001 0x2001 0x3001 0x4001\n"
+                                 "#  0x2001  rows.load  /srv/rows.py:42\n"
+                                 "\nMAPPED_LIBRARIES:\n";
+    const char *text = dump_named(heap, 10, name_one, &address);
+    CHECK_MSG(strstr(text, wanted), "%.300s", text);
 }
 
 /* Numbers that are not addresses must not be looked for in mappings. */

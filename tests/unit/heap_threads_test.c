@@ -120,7 +120,8 @@ static void *watch(void *cookie)
     pprofdelta_heap_stats stats = {.size = sizeof stats};
     int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
     while (!atomic_load(&a->stage->is_over)) {
-        a->wrong += pprofdelta_heap_dump(a->stage->heap, null, rng_below(&a->r, 3) * 8) != 0;
+        a->wrong +=
+            pprofdelta_heap_dump(a->stage->heap, null, rng_below(&a->r, 3) * 8, NULL, NULL) != 0;
         pprofdelta_heap_describe(a->stage->heap, &stats);
         pprofdelta_heap_note_mappings(a->stage->heap);
     }

@@ -592,7 +592,15 @@ extern "C" {
     pub fn pprofdelta_heap_abandon(heap: *mut pprofdelta_heap);
     pub fn pprofdelta_heap_resync(heap: *mut pprofdelta_heap);
     pub fn pprofdelta_heap_note_mappings(heap: *mut pprofdelta_heap);
-    pub fn pprofdelta_heap_dump(heap: *const pprofdelta_heap, fd: c_int, n: usize) -> c_int;
+    pub fn pprofdelta_heap_dump(
+        heap: *const pprofdelta_heap,
+        fd: c_int,
+        n: usize,
+        name: Option<
+            unsafe extern "C" fn(cookie: *mut c_void, address: u64, out: *mut pprofdelta_frame) -> c_int,
+        >,
+        cookie: *mut c_void,
+    ) -> c_int;
     pub fn pprofdelta_heap_fork(heap: *mut pprofdelta_heap, step: pprofdelta_fork, now: i64);
     pub fn pprofdelta_heap_recover(
         remains: *const pprofdelta_heap_remains,
