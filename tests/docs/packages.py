@@ -63,4 +63,21 @@ if shutil.which("git"):
     check("its own last commit", got == dated("Fri, 02 Jan 1970 00:00:00 +0000"), got)
 
 shutil.rmtree(folder)
+
+# What `./dev release` reads of this tree: what is linked into wheels and the Go module, and the lines that people are told.
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(root, "packaging", "release")]
+import sbom  # noqa: E402
+import tries  # noqa: E402
+
+
+class Release:
+    tree, version = root, "1.2.3"
+
+
+parts = sbom.of_wheels(Release) | sbom.of_go(Release)
+unknown = {name for _, name, _ in parts} - set(sbom.LICENCES)
+check("the SBOM has a licence for what is compiled into wheels and the Go module", len(parts) > 8 and not unknown, (parts, unknown))
+for name in ("pprofdelta-1.2.3-linux-x86_64.tar.gz", "pprofdelta_1.2.3_amd64.deb", "pprofdelta-1.2.3-1.x86_64.rpm", "pip install"):
+    check(f"README.md and INSTALL.md have one line for {name}", name in tries.line_for(Release, name))
 finish()
