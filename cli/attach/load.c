@@ -9,6 +9,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ static uint64_t page_len(void)
 
 static size_t code_len(void)
 {
-    return (size_t)(cli_stub_end - cli_stub_begin);
+    return (size_t)(__stop_cli_stub - __start_cli_stub);
 }
 
 typedef enum finding { IN_USE, LEFT_BEHIND, FREE } finding;
@@ -38,16 +39,13 @@ typedef struct places {
 /* Are there zeros, or what a run has left that was killed? */
 static finding look_at(const cli_target *t, uint64_t at)
 {
-    const size_t slots = (size_t)STUB_SLOTS * 8;
-    uint8_t bytes[2048] = {0};
+    uint8_t bytes[2048] = {0}, zeros[sizeof bytes] = {0};
     if (code_len() > sizeof bytes || !cli_target_read(t, at, bytes, code_len()))
         return IN_USE;
-    if (!memcmp(bytes + slots, cli_stub_begin + slots, code_len() - slots))
-        return LEFT_BEHIND;
-    for (size_t i = 0; i < code_len(); i++)
-        if (bytes[i])
-            return IN_USE;
-    return FREE;
+    if (!memcmp(bytes, zeros, code_len()))
+        return FREE;
+    memset(bytes + STUB_PLACE(cli_stub_slots), 0, STUB_SLOTS * sizeof(uint64_t));
+    return memcmp(bytes, __start_cli_stub, code_len()) ? IN_USE : LEFT_BEHIND;
 }
 
 /* Returns where the segment ends that is mapped there, of the file whose first byte is mapped at `first`; 0: not known. */
@@ -112,51 +110,53 @@ static uint64_t aligned(uint64_t size)
     return (size + page_len() - 1) & ~(page_len() - 1);
 }
 
-static bool read_store(const loading *l, unsigned off, uint32_t *word)
+static bool read_store(const loading *l, cli_store *store)
 {
-    return cli_target_read(l->t, l->stop.storage + off, word, sizeof *word);
+    return cli_target_read(l->t, l->stop.storage, store, offsetof(cli_store, given));
+}
+
+static bool write_store(const loading *l, size_t off, const void *from, size_t len)
+{
+    return cli_target_write(l->t, l->stop.storage + off, from, len);
 }
 
 /* Waits until a word of the storage is set. */
-static uint32_t await_store(const loading *l, unsigned off, unsigned milliseconds)
+static uint32_t await_store(const loading *l, size_t off, unsigned milliseconds)
 {
     uint32_t word = 0;
-    for (unsigned i = 0; i < milliseconds && !(read_store(l, off, &word) && word); i++)
-        cli_attach_rest(1);
+    for (unsigned i = 0; i < milliseconds && !word; i++, cli_attach_rest(word ? 0 : 1))
+        cli_target_read(l->t, l->stop.storage + off, &word, sizeof word);
     return word;
 }
 
-/* The functions that the stub calls: those of the C library. */
-static bool write_functions(const loading *l)
+/* Sets a pointer to the function of the C library. */
+static bool find_function(const loading *l, const char *name, void *pointer)
 {
-    static const struct {
-        const char *name;
-        unsigned off;
-    } functions[] = {{"pthread_create", STORE_CREATE},
-                     {"pthread_detach", STORE_DETACH},
-                     {"dlopen", STORE_DLOPEN},
-                     {"dlsym", STORE_DLSYM},
-                     {"dlerror", STORE_DLERROR}};
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        uint64_t at;
-        if (!cli_target_definer(l->t, 1, functions[i].name, &at))
-            return false;
-        if (!cli_target_write(l->t, l->stop.storage + functions[i].off, &at, sizeof at))
-            return false;
-    }
-    return true;
+    uint64_t at;
+    bool is_there = cli_target_definer(l->t, 1, name, &at);
+    memcpy(pointer, &at, sizeof at);
+    return is_there;
 }
 
-static bool write_text(const loading *l, unsigned off, const char *text)
+static bool write_given(const loading *l, bool wants_file)
 {
-    return cli_target_write(l->t, l->stop.storage + off, text, strlen(text) + 1);
+    static cli_given g;
+    const uint64_t load = l->stop.code + STUB_PLACE(cli_stub_load);
+    g = (cli_given){
+        .wants_file = wants_file, .symbol = "pd_agent_start_late", .name = "pprofdelta-agent"};
+    memcpy(&g.load, &load, sizeof load);
+    snprintf(g.path, sizeof g.path, "%s", l->how->agent);
+    return find_function(l, "pthread_create", &g.create) &&
+           find_function(l, "pthread_detach", &g.detach) && find_function(l, "dlopen", &g.open) &&
+           find_function(l, "dlsym", &g.find) && find_function(l, "dlerror", &g.error) &&
+           write_store(l, offsetof(cli_store, given), &g, sizeof g);
 }
 
 /* The agent's file is not seen there: the new thread makes one without a name. */
 static bool fill_file(const loading *l)
 {
     char path[64], bytes[1 << 16];
-    uint32_t fd = await_store(l, STORE_FILE, STORE_PATIENCE);
+    const uint32_t yes = 1, fd = await_store(l, offsetof(cli_store, file), STORE_PATIENCE);
     if (!fd || (int32_t)fd < 0)
         return false;
     snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)l->t->pid, fd);
@@ -171,22 +171,16 @@ static bool fill_file(const loading *l)
     if (to >= 0)
         close(to);
     snprintf(path, sizeof path, "/proc/self/fd/%u", fd);
-    const uint32_t yes = 1;
-    return is_done && write_text(l, STORE_PATH, path) &&
-           cli_target_write(l->t, l->stop.storage + STORE_FILLED, &yes, sizeof yes);
+    return is_done && write_store(l, offsetof(cli_store, given.path), path, sizeof path) &&
+           write_store(l, offsetof(cli_store, is_filled), &yes, sizeof yes);
 }
 
 /* The raw thread waits. */
-static bool complete_raw_thread(const loading *l, int tid, bool has_file)
+static bool complete_raw_thread(const loading *l, int tid, bool wants_file)
 {
-    const uint32_t yes = 1, is_wanted = has_file;
-    return write_functions(l) && write_text(l, STORE_SYMBOL, "pd_agent_start_late") &&
-           write_text(l, STORE_NAME, "pprofdelta-agent") &&
-           write_text(l, STORE_PATH, l->how->agent) &&
-           cli_target_write(l->t, l->stop.storage + STORE_WANTS_FILE, &is_wanted,
-                            sizeof is_wanted) &&
-           cli_tls_write(l->t, &l->tls, l->stop.other, tid) &&
-           cli_target_write(l->t, l->stop.storage + STORE_GO, &yes, sizeof yes);
+    const uint32_t yes = 1;
+    return write_given(l, wants_file) && cli_tls_write(l->t, &l->tls, l->stop.other, tid) &&
+           write_store(l, offsetof(cli_store, go), &yes, sizeof yes);
 }
 
 static int not_loaded(const loading *l, const char *why)
@@ -198,40 +192,38 @@ static int not_loaded(const loading *l, const char *why)
 
 static int explain_failure(const loading *l)
 {
-    uint32_t done = 0;
-    uint64_t result = 0;
+    cli_store store = {0};
     char text[256] = "";
-    read_store(l, STORE_DONE, &done);
-    cli_target_read(l->t, l->stop.storage + STORE_RESULT, &result, sizeof result);
-    for (size_t i = 0; done == 2 && i + 1 < sizeof text &&
-                       cli_target_read(l->t, result + i, text + i, 1) && text[i];
+    read_store(l, &store);
+    for (size_t i = 0; store.done == STORE_NOT_LOADED && i + 1 < sizeof text &&
+                       cli_target_read(l->t, store.result + i, text + i, 1) && text[i];
          i++)
         text[i + 1] = '\0';
     return not_loaded(
-        l, done == 2   ? text
-           : done == 3 ? "the limit of threads or of memory is reached"
-           : done == 1 ? strerror((int)result)
-                       : "its new thread has not answered; the loader may be busy: try again");
+        l, *text                           ? text
+           : store.done == STORE_NO_THREAD ? "the limit of threads or of memory is reached"
+           : store.done == STORE_LOADED
+               ? strerror((int)store.result)
+               : "its new thread has not answered; the loader may be busy: try again");
 }
 
 static int load_agent(loading *l)
 {
     char through[64];
-    const bool is_apart = cli_attach_is_apart(l->t->pid, through);
+    cli_store store = {0};
     enum { MOST_MILLIS = 2000 };
-    uint64_t cloned = 0;
-    for (int i = 0; i < MOST_MILLIS && !cloned; i++, cli_attach_rest(1))
-        cli_target_read(l->t, l->stop.storage + STORE_CLONED, &cloned, sizeof cloned);
-    if ((int64_t)cloned <= 0)
-        return not_loaded(l, cloned ? strerror(-(int)cloned)
-                                    : "its thread has not come to it: try again");
-    uint32_t result = 0;
+    const bool is_apart = cli_attach_is_apart(l->t->pid, through);
+    await_store(l, offsetof(cli_store, cloned), MOST_MILLIS);
+    read_store(l, &store);
+    if (store.cloned <= 0)
+        return not_loaded(l, store.cloned ? strerror(-(int)store.cloned)
+                                          : "its thread has not come to it: try again");
     l->tls.number_off = l->stop.number_off;
-    if (!complete_raw_thread(l, (int)cloned, is_apart) || (is_apart && !fill_file(l)))
+    if (!complete_raw_thread(l, (int)store.cloned, is_apart) || (is_apart && !fill_file(l)))
         return explain_failure(l);
-    uint32_t done = await_store(l, STORE_DONE, STORE_PATIENCE);
-    read_store(l, STORE_RESULT, &result);
-    return done == 1 && !result ? CLI_DONE : explain_failure(l);
+    await_store(l, offsetof(cli_store, done), STORE_PATIENCE);
+    read_store(l, &store);
+    return store.done == STORE_LOADED && !store.result ? CLI_DONE : explain_failure(l);
 }
 
 static int refuse_filter(const loading *l)
@@ -248,7 +240,6 @@ static int refuse_filter(const loading *l)
 /* Finds places, and stops a thread there. */
 static int start_raw_thread(loading *l)
 {
-    const size_t slots = (size_t)STUB_SLOTS * 8;
     places p = {.t = l->t};
     cli_target_areas(l->t, note_area, &p);
     if (!p.code)
@@ -259,7 +250,7 @@ static int start_raw_thread(loading *l)
     l->stop.storage_len = l->stop.pointer - l->stop.storage + aligned(l->tls.above);
     if (p.found == LEFT_BEHIND) /* in all of them: no thread is in one for so long */
         sleep(2);
-    if (!cli_target_write(l->t, l->stop.code + slots, cli_stub_begin + slots, code_len() - slots))
+    if (!cli_target_write(l->t, l->stop.code, __start_cli_stub, code_len()))
         return not_loaded(l, strerror(errno));
     cli_stopped stopped = cli_stop_once(l->t, &l->stop);
     if (stopped == CLI_STOP_TRACED)

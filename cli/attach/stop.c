@@ -155,7 +155,7 @@ static void enter_stub(registers *r, const cli_stop *s)
     r->r8 = UINT64_MAX;
     r->r9 = 0;
     r->orig_rax = UINT64_MAX;
-    r->rip = s->code + (uint64_t)(cli_stub_entry - cli_stub_begin);
+    r->rip = s->code + STUB_PLACE(cli_stub_entry);
 }
 #else
 #include "attach/stop_aarch64.h"
@@ -225,14 +225,15 @@ static bool await_stop(pid_t tid)
     return false;
 }
 
-/* The code is there already; the slots are its last. */
+/* The rest of the code is there already. */
 static bool write_slots(const cli_target *t, const cli_stop *s, const registers *r)
 {
     uint64_t slots[STUB_SLOTS] = {0};
     slots[STUB_STORAGE] = s->storage;
     slots[STUB_NEGATED] = 0 - s->storage;
     slots[STUB_POINTER] = s->pointer;
-    return save_registers(r, s, slots) && cli_target_write(t, s->code, slots, sizeof slots);
+    return save_registers(r, s, slots) &&
+           cli_target_write(t, s->code + STUB_PLACE(cli_stub_slots), slots, sizeof slots);
 }
 
 /* A system call that was interrupted begins again, whether the thread is used or not. */

@@ -68,7 +68,8 @@ static uint64_t place_of(const registers *r)
 /* The branch to where the thread goes on reaches 128 MiB. */
 static bool save_registers(const registers *r, const cli_stop *s, uint64_t slots[STUB_SLOTS])
 {
-    const int64_t most = 127 << 20, away = (int64_t)(r->pc - (s->code + 8 * STUB_RESUME));
+    const uint64_t slot = s->code + STUB_PLACE(cli_stub_slots) + 8 * STUB_RESUME;
+    const int64_t most = 127 << 20, away = (int64_t)(r->pc - slot);
     const uint64_t branch = 0x14000000, mask = 0x3ffffff;
     memcpy(&slots[STUB_SAVED], r->regs, 6 * sizeof *slots);
     slots[STUB_SAVED + 6] = r->regs[8];
@@ -86,7 +87,7 @@ static void enter_stub(registers *r, const cli_stop *s)
                                   0};
     memcpy(r->regs, arguments, sizeof arguments);
     r->regs[8] = SYS_mmap;
-    r->pc = s->code + (uint64_t)(cli_stub_entry - cli_stub_begin);
+    r->pc = s->code + STUB_PLACE(cli_stub_entry);
 }
 
 #endif
