@@ -314,6 +314,7 @@ def test_the_end_of_the_target(t):
         shutil.rmtree(t.path("out"))
     with attachee(t, "epoll") as it:
         command = begun(t, it, "--rate=1")
+        until(lambda: any(name.endswith(".live") for name in os.listdir(t.path("out"))))
         it.ended()
         _, err = command.communicate(timeout=TIMEOUT)
         t.check(command.returncode == 0 and b"ended" in err, err.decode())
