@@ -261,10 +261,13 @@ static int stand_again(void *cookie)
     return 0;
 }
 
+/* An interpreter may be loaded later. */
 void pd_python_tend(void)
 {
     static void *(*last)(void *, size_t) = object_malloc;
     allocator now;
+    if (!pymalloc.malloc && pd_python_may_have_come())
+        pd_python_begin();
     if (!pymalloc.malloc || !python.is_there())
         return;
     python.get(DOMAIN_OBJECT, &now);
@@ -291,13 +294,13 @@ static int stand(void *cookie)
     python.get_arenas(&arenas);
     arena_allocator ours = {arenas.context, map_arena, arenas.free};
     python.set_arenas(&ours);
-    pd_the_agent.tend = pd_python_tend;
     return 0;
 }
 
 void pd_python_begin(void)
 {
     static bool is_known;
+    pd_the_agent.tend = pd_python_tend;
     is_known = is_known || (pd_python_find() && has_functions());
     dlerror(); /* the program sees no error of a function that was not found */
     if (is_known && python.is_there())

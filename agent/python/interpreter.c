@@ -2,6 +2,7 @@
 #include "agent/python/python.h"
 
 #include "agent/base/agent.h"
+#include "process/maps.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -121,15 +122,27 @@ static const char *find_layout(pd_python *python, const char *version)
     return NULL;
 }
 
+static uint64_t looked_at; /* pd_maps_loads */
+
+bool pd_python_may_have_come(void)
+{
+    const uint64_t before = looked_at;
+    looked_at = pd_maps_loads();
+    return looked_at != before;
+}
+
 bool pd_python_find(void)
 {
+    static bool has_said;
+    looked_at = pd_maps_loads();
     const char *(*get_version)(void);
     *(void **)(void *)&get_version = symbol("Py_GetVersion");
     if (!get_version)
         return false;
     const char *version = get_version(), *why = find_layout(&pd_the_python, version);
-    if (why)
+    if (why && !has_said)
         pd_notice_print(PD_NOTICE_RUNTIME, "stacks have no Python frames: Python %.*s: %s",
                         (int)strcspn(version, " "), version, why);
+    has_said = why;
     return !why;
 }

@@ -53,6 +53,9 @@ extern pd_python pd_the_python;
 /* Looks for an interpreter among what is loaded. Returns whether there is one. If its frames cannot be read, says so once. */
 bool pd_python_find(void);
 
+/* Was an object loaded since this or the last call? */
+bool pd_python_may_have_come(void);
+
 enum { PD_JOINED_MAX = 2 * PD_STACK_MAX };
 
 /* Calls the function with the stack of the caller, as of pd_unwind, and the Python frames of this thread in it. If there are

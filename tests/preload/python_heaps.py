@@ -143,6 +143,25 @@ def test_other_allocators(t):
                 t.check(want <= got <= want + 401 * more and (want or not got), f"{interpreter}: {name}: {mark}: {got} of {want}")
 
 
+def test_an_interpreter_that_is_loaded_later(t):
+    """Its objects have lines from then on when the agent has found out, within a second."""
+    libraries = [path for interpreter in each(t) for path in glob.glob(os.path.join(os.path.dirname(interpreter), "../lib/libpython3.*.so.1.0"))]
+    if not libraries:
+        t.skip("there is no shared library of CPython from 3.9 to 3.15")
+    for library in sorted({libraries[0], libraries[-1]}):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        home = os.path.dirname(os.path.dirname(os.path.normpath(library)))
+        program = "import time\ntime.sleep(2.5)\nrows = [None] * 400\nfor i in range(400):\n    rows[i] = bytes(200)\n"
+        ran = record(t, target(t, "embeds"), library, program, options=["--rate=1"], env={**os.environ, "PYTHONHOME": home})
+        t.equal(ran.code, 0, ran.err)
+        (found,) = windows(t)
+        lines = {}
+        for stack, values in found.samples:
+            for _, file, line in (frame for frame in stack[:12] if frame[1] == "<string>"):
+                lines[line] = lines.get(line, 0) + values[recorded.INUSE_BYTES]
+        t.equal((lines.get(3), lines.get(5)), (3200, 400 * 233), library)
+
+
 def test_the_account_has_arenas(t):
     """What is in use in the arenas of Python, as Python itself says; the rest of them is slack."""
     for interpreter in ends(t):
