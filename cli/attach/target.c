@@ -239,16 +239,17 @@ bool cli_tls_measure(const cli_target *t, cli_tls *tls)
 bool cli_tls_find_number(const cli_target *t, uint64_t pointer, uint32_t tid, int64_t *off)
 {
     enum { WORDS = 8 };                /* few, since only the record itself is there for sure */
-    uint64_t words[WORDS + 2], before; /* words: next, previous, number */
-    for (int64_t at = 0; at < RECORD_MAX; at += WORDS * 8) {
-        const int64_t begin = UPWARD ? -at - WORDS * 8 : at;
+    uint64_t words[WORDS + 2], before; /* links, number: next, previous, number */
+    const int64_t step = sizeof *words, chunk = WORDS * step;
+    for (int64_t at = 0; at < RECORD_MAX; at += chunk) {
+        const int64_t begin = UPWARD ? -at - chunk : at;
         if (!cli_target_read(t, pointer + (uint64_t)begin, words, sizeof words))
             return false;
         for (int i = 0; i < WORDS; i++) {
-            const uint64_t links = pointer + (uint64_t)begin + (uint64_t)i * 8;
-            *off = begin + (i + 2) * 8;
+            const int64_t links = begin + i * step;
+            *off = links + 2 * step;
             if ((uint32_t)words[i + 2] == tid && read_word(t, words[i] + 8, &before) &&
-                before == links)
+                before == pointer + (uint64_t)links)
                 return true;
         }
     }
