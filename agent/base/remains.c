@@ -52,7 +52,7 @@ bool pd_remains_name_frame(pd_remains_find *find, const void *cookie, uint64_t n
     enum { LONGEST = 1 << 16 };
     const pd_remains_frame *frame = NULL;
     const pd_remains_function *function = NULL;
-    if ((number & PD_REMAINS_NUMBER) == PD_REMAINS_NUMBER)
+    if (number >> 48 == PD_REMAINS_NUMBER >> 48)
         frame = find(cookie, number ^ PD_REMAINS_NUMBER, sizeof *frame);
     if (frame && frame->check == pd_remains_check_frame(frame))
         function = find(cookie, frame->function, sizeof *function);
