@@ -67,7 +67,8 @@ static bool has_no_period_type(cli_checked *j, const otlp_profile *p, size_t num
 
 static bool has_no_type(cli_checked *j, const otlp_profile *p, size_t number)
 {
-    return !p->sample_type && cli_found(j, "profile %zu has no sample type", number);
+    return p->n_samples && !p->sample_type &&
+           cli_found(j, "profile %zu has no sample type", number);
 }
 
 static bool has_several_values(cli_checked *j, const otlp_profile *p, size_t number)
@@ -410,7 +411,7 @@ static const struct {
 } rules[] = {
     {PARCA, REFUSES, NULL, has_no_samples, "write it with --for=parca"},
     {PARCA, REFUSES, NULL, has_no_period_type, "write it with --for=parca"},
-    {PARCA, REFUSES, NULL, has_no_type, "write it with --for=parca"},
+    {PARCA | PYROSCOPE, REFUSES, NULL, has_no_type, "write it with --for"},
     {PARCA, REFUSES, NULL, has_several_values, "write it with --for=parca"},
     {PARCA, REFUSES, NULL, has_strange_timestamp, "mend it where it is made"},
     {PARCA | OTEL, REFUSES, cli_profcheck_tables, NULL, "write it with --for=parca or otel"},

@@ -242,7 +242,9 @@ check("no file names another that does not exist", len(every) > 1000 and not wro
 pictures = glob.glob("docs/pictures/*.webp", root_dir=root)
 large = [name for name in pictures if os.path.getsize(os.path.join(root, name)) > 150 << 10]
 used = re.findall(r'(?:src|srcset)="([^"]+)"', read("README.md"))
-check("the pictures are those of README.md, of at most 150 KiB each", not large and sorted(pictures) == sorted(used), (large, used))
+used += [f"docs/pictures/{name}" for path in glob.glob("examples/*/README.md", root_dir=root)
+         for name in re.findall(r"!\[[^]]*\]\(\.\./\.\./docs/pictures/([^)]+)\)", read(path))]
+check("the pictures are those of README.md and the recipes, of at most 150 KiB each", not large and sorted(pictures) == sorted(used), (large, used))
 man_links = links(read("README.md") + contributing)
 check("the pages that README.md names are there", len(man_links) > 4 and man_links <= set(pages), man_links - set(pages))
 finish()
