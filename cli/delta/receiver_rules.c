@@ -166,6 +166,14 @@ static bool is_without_name(cli_checked *j, const otlp_profile *p, size_t number
            cli_found(j, "profile %zu has no period type and period, which name it", number);
 }
 
+static bool lacks_table(cli_checked *j, const otlp_profile *p, size_t number)
+{
+    const dictionary *d = j->request->dictionary;
+    (void)number;
+    return p->n_samples && d && d->n_location_table && !d->n_mapping_table &&
+           cli_found(j, "the mapping table has not its zero value");
+}
+
 /* Without values, each timestamp counts one. */
 static bool has_other_values(cli_checked *j, const otlp_profile *p, size_t number)
 {
@@ -205,7 +213,7 @@ static bool is_label(const cli_checked *j, const Pd__Otlp__AnyValue *v)
             v->array_value->n_values == 1 && is_label(j, v->array_value->values[0]));
 }
 
-/* It puts an underscore in the place of a dot. */
+/* It puts an underscore in the place of a dot, and leaves out a label without a name. */
 static bool is_label_name(cli_string name)
 {
     for (size_t i = 0; i < name.len; i++) {
@@ -214,7 +222,7 @@ static bool is_label_name(cli_string name)
         if (!(lower >= 'a' && lower <= 'z') && c != '_' && c != '.' && !(is_digit && i))
             return false;
     }
-    return name.len;
+    return true;
 }
 
 static bool is_odd_name(cli_checked *j, cli_string name)
@@ -238,16 +246,23 @@ static bool is_odd_pair(cli_checked *j, size_t len, Pd__Otlp__KeyValue *const *l
     return false;
 }
 
-static bool has_odd_attribute(cli_checked *j)
+static bool has_odd_attribute(cli_checked *j, const otlp_profile *p, size_t number)
 {
-    const Pd__Otlp__Request *q = j->request;
-    const dictionary *d = q->dictionary;
-    for (size_t i = 1; d && i < d->n_attribute_table; i++)
-        if (is_label(j, d->attribute_table[i]->value) &&
-            is_odd_name(j, string_at(d, d->attribute_table[i]->key_strindex)))
-            return true;
-    for (size_t i = 0; i < q->n_resource_profiles; i++) {
-        const Pd__Otlp__ResourceProfiles *r = q->resource_profiles[i];
+    const dictionary *d = j->request->dictionary;
+    (void)number;
+    for (size_t i = 0; i < p->n_samples; i++)
+        for (size_t k = 0; k < p->samples[i]->n_attribute_indices; k++) {
+            const Pd__Otlp__Attribute *a = d->attribute_table[p->samples[i]->attribute_indices[k]];
+            if (is_label(j, a->value) && is_odd_name(j, string_at(d, a->key_strindex)))
+                return true;
+        }
+    return false;
+}
+
+static bool has_odd_resource(cli_checked *j)
+{
+    for (size_t i = 0; j->request && i < j->request->n_resource_profiles; i++) {
+        const Pd__Otlp__ResourceProfiles *r = j->request->resource_profiles[i];
         if (r->resource && is_odd_pair(j, r->resource->n_attributes, r->resource->attributes))
             return true;
         for (size_t k = 0; k < r->n_scope_profiles; k++) {
@@ -263,10 +278,8 @@ static bool has_odd_label(cli_checked *j)
 {
     cli_samples list = j->profile->samples;
     cli_sample sample;
-    bool found = false;
-    if (j->request)
-        return has_odd_attribute(j);
-    while (!found && cli_samples_next(&list, &sample)) {
+    bool found = j->request && cli_any_profile(j, has_odd_attribute);
+    while (!found && !j->request && cli_samples_next(&list, &sample)) {
         if (!sample.has_labels)
             continue;
         Pd__View__Sample *s = cli_sample_unpack(&sample);
@@ -423,6 +436,8 @@ static const struct {
     {PYROSCOPE, REFUSES, is_late, NULL, "send it at once, or raise validation.reject-older-than"},
     {PYROSCOPE, REFUSES, is_large, NULL, "raise validation.max-profile-*"},
     {PYROSCOPE, REFUSES, has_type_with_dash, NULL, "name the type without one where it is made"},
+    {PYROSCOPE, REFUSES, NULL, lacks_table, "write it with --for=pyroscope"},
+    {PYROSCOPE, REFUSES, has_odd_resource, NULL, "name it by letters, digits and _"},
     {PYROSCOPE, REFUSES, has_odd_label, NULL, "name it by letters, digits and _ where it is made"},
     {PYROSCOPE, REFUSES, NULL, has_too_many_series,
      "write it with --for=pyroscope, or without these labels"},

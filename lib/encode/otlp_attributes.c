@@ -90,7 +90,7 @@ bool pd_otlp_put_owned(pd_otlp *o, pd_buffer *list, pd_model_owner kind, uint64_
 
 /* ---- labels ------------------------------------------------------------------------------------- */
 
-/* Pyroscope refuses a profile with a label of another name. */
+/* Pyroscope refuses a profile with a label of another name. It leaves out one without. */
 static bool is_label_name(pd_bytes name)
 {
     for (size_t i = 0; i < name.len; i++) {
@@ -99,7 +99,7 @@ static bool is_label_name(pd_bytes name)
         if (!(lower >= 'a' && lower <= 'z') && c != '_' && c != '.' && !(is_digit && i))
             return false;
     }
-    return name.len;
+    return true;
 }
 
 /* A number whose unit is not that of its attribute, or a value of which a receiver must not make a label. */
