@@ -229,23 +229,24 @@ static void transfer_stack(pd_transfer *t, const pd_field *f)
     pd_model_stack_end(t->model, out);
 }
 
-/* A label of the source. Unknown fields were counted by the second pass. */
-static pd_model_label label_at(const pd_transfer *t, const pd_field *f)
+/* A label of the source. That of a profile was checked by the second pass. */
+static pd_model_label label_at(const pd_field *f)
 {
-    pd_model_label own = {.num = 0};
-    pd_label label = {.num = 0};
-    pd_parse parse = {.zero = f->body.at};
-    if (t->from) {
-        pd_model_next_label(&(pd_bytes){f->start, (size_t)(f->body.end - f->start)}, &own);
-        return own;
-    }
-    pd_message_read(&parse, f->body, &pd_label_rows, &label);
-    return (pd_model_label){label.key.index, label.str.index, label.num_unit.index, label.num};
+    uint64_t fields[PD_LABEL_NUM_UNIT + 1] = {0};
+    pd_reader body = f->body;
+    pd_field field;
+    while (pd_reader_next_quick(&body, &field))
+        if (field.number <= PD_LABEL_NUM_UNIT)
+            fields[field.number] = field.value;
+    return (pd_model_label){.key = (uint32_t)fields[PD_LABEL_KEY],
+                            .str = (uint32_t)fields[PD_LABEL_STR],
+                            .num_unit = (uint32_t)fields[PD_LABEL_NUM_UNIT],
+                            .num = (int64_t)fields[PD_LABEL_NUM]};
 }
 
 static void transfer_label(pd_transfer *t, const pd_field *f)
 {
-    pd_model_label label = label_at(t, f);
+    pd_model_label label = label_at(f);
     uint32_t key = pd_transfer_string(t, label.key);
     uint32_t str = pd_transfer_string(t, label.str);
     pd_model_add_label(t->model, key, str, label.num, pd_transfer_string(t, label.num_unit));

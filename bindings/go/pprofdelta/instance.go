@@ -28,6 +28,7 @@ type instance struct {
 	least   int64   // bytes that a new instance has
 	buffers uint32  // address of the module's two numbers
 	to      *buffer // of the call under way, for its output
+	polls   uint32
 
 	// before is called first in each call of the module (tests).
 	before func(name string)
@@ -68,12 +69,17 @@ func (i *instance) size() int64 {
 // that recurses without end must be ended before.
 const deepest = 1 << 15
 
+// pollsOfDepth: one of so many polls looks how many functions are active. That takes much longer than the rest.
+const pollsOfDepth = 8
+
 // Xpoll is called after some thousand calls of functions of the module. It ends the call by a panic if the account's
 // context has ended, or if too many functions are active.
 func (i *instance) Xpoll() {
-	var caller [1]uintptr
-	if runtime.Callers(deepest, caller[:]) > 0 {
-		panic(errors.New("stack overflow"))
+	if i.polls++; i.polls%pollsOfDepth == 0 {
+		var caller [1]uintptr
+		if runtime.Callers(deepest, caller[:]) > 0 {
+			panic(errors.New("stack overflow"))
+		}
 	}
 	if err := i.account.ctx.Err(); err != nil {
 		panic(err)
