@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/DataDog/dd-trace-go/v2 v2.12.0
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
+	github.com/grafana/pyroscope-go/godeltaprof v0.1.12
 	github.com/pprofdelta/pprofdelta/bindings/go v0.0.0
 )
 

@@ -166,10 +166,17 @@ func main() {
 	flag.StringVar(&s.report.With, "with", "pprofdelta", "what computes the deltas: none, fastdelta or pprofdelta")
 	flag.BoolVar(&s.verify, "verify", false, "compare every delta with google/pprof's")
 	isSpeed := flag.Bool("speed", false, "print what a window of plain profiles costs, beside fastdelta; other flags have no effect")
+	ownKind := flag.String("own", "", "print what a window of the own process costs, beside godeltaprof: all, or a row such as \""+ownRows[0]+"\"")
 	flag.Parse()
 	log.SetFlags(0)
-	if *isSpeed {
-		if err := speed(); err != nil {
+	if *isSpeed || *ownKind != "" {
+		measure := func() error { return ownRow(*ownKind) }
+		if *isSpeed {
+			measure = speed
+		} else if *ownKind == "all" {
+			measure = own
+		}
+		if err := measure(); err != nil {
 			log.Fatal(err)
 		}
 		return
