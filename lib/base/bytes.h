@@ -55,6 +55,20 @@ static inline size_t pd_bytes_hex(pd_bytes bytes, char *out)
     return 2 * bytes.len;
 }
 
+/* Loads what is at p into the cache. WebAssembly has no instruction for that, so there a byte of it is read. */
+#ifdef __wasm__
+static inline void pd_prefetch(const void *p)
+{
+    volatile uint8_t sink = *(const uint8_t *)p;
+    (void)sink;
+}
+#else
+static inline void pd_prefetch(const void *p)
+{
+    __builtin_prefetch(p, 1);
+}
+#endif
+
 /* A little endian number of up to 8 bytes. */
 static inline uint64_t pd_little_endian(const uint8_t *p, size_t len)
 {

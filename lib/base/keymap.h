@@ -53,7 +53,7 @@ static inline size_t pd_keymap_home(const pd_keymap *map, pd_key key)
 static inline void pd_keymap_prefetch(const pd_keymap *map, pd_key key)
 {
     if (map->slots_cap)
-        __builtin_prefetch(&map->slots[pd_keymap_home(map, key)], 1);
+        pd_prefetch(&map->slots[pd_keymap_home(map, key)]);
 }
 
 /* Returns whether the key has the number `guess`, by one compare. */

@@ -203,29 +203,58 @@ static void first_location(pd_transfer *t, uint32_t index)
     t->locations[index] = pd_encode_id(id);
 }
 
+/* Loads into the cache what the next locations refer to that were not added yet, one step after the other for all of
+ * them: each alone would wait at each step. Moves `ids` behind them. */
+static void load_locations(const pd_transfer *t, pd_reader *ids)
+{
+    enum { MOST = 32 };
+    const pd_tables *from = t->tables;
+    uint32_t next[MOST];
+    size_t len = 0;
+    uint64_t id;
+    while (from && len < MOST && pd_reader_varint(ids, &id)) {
+        uint32_t index = pd_idmap_find(t->location_map, id);
+        if (t->locations[index] || !from->locations[index].lines_len)
+            continue;
+        pd_keymap_prefetch(&t->model->location_keys, from->idents[index]);
+        next[len++] = (uint32_t)from->locations[index].lines_first;
+    }
+    for (size_t i = 0; i < len; i++)
+        next[i] = (uint32_t)from->lines[next[i]].function;
+    for (size_t i = 0; i < len; i++)
+        if (next[i] != PD_NONE)
+            next[i] = from->functions[next[i]].name;
+    for (size_t i = 0; i < len; i++)
+        if (next[i] != PD_NONE)
+            pd_prefetch(from->strings[next[i]].ptr);
+}
+
 /* ---- samples ------------------------------------------------------------------------------------ */
 
-static inline pd_encoded transfer_location(pd_transfer *t, uint64_t id)
+/* ahead: the ids of the stack whose locations were not loaded yet. */
+static inline pd_encoded transfer_location(pd_transfer *t, uint64_t id, pd_reader *ahead)
 {
     uint32_t index = pd_idmap_find(t->location_map, id);
-    if (__builtin_expect(!t->locations[index], 0))
+    if (__builtin_expect(!t->locations[index], 0)) {
+        load_locations(t, ahead);
         first_location(t, index);
+    }
     return t->locations[index];
 }
 
 static void transfer_stack(pd_transfer *t, const pd_field *f)
 {
     bool is_packed = f->wire == PD_WIRE_BYTES;
-    pd_reader ids = is_packed ? f->body : (pd_reader){0};
+    pd_reader ids = is_packed ? f->body : (pd_reader){0}, ahead = ids;
     size_t most = is_packed ? (size_t)(ids.end - ids.at) : 1;
     uint8_t *out = most ? pd_model_stack(t->model, most) : NULL;
     uint64_t id;
     if (!out)
         return;
     if (!is_packed)
-        out = pd_model_stack_put(out, transfer_location(t, f->value));
+        out = pd_model_stack_put(out, transfer_location(t, f->value, &ahead));
     while (pd_reader_varint(&ids, &id))
-        out = pd_model_stack_put(out, transfer_location(t, id));
+        out = pd_model_stack_put(out, transfer_location(t, id, &ahead));
     pd_model_stack_end(t->model, out);
 }
 

@@ -5,6 +5,9 @@
 const uint8_t *pd_varint_decode_long(const uint8_t *p, const uint8_t *end, uint64_t *value)
 {
     uint64_t result = 0;
+    const uint8_t *next;
+    if (end - p >= 8 && (next = pd_varint_decode_short(p, value)))
+        return next;
     for (unsigned shift = 0; shift < 64 && p < end; shift += 7) {
         uint64_t byte = *p++;
         if (shift == 63 && byte > 1)
