@@ -25,28 +25,52 @@ var ownRows = []string{"heap 10000 10", "heap 10000 28", "heap 10000 60", "heap 
 // ownStep is one of the functions that stacks consist of: it goes on by what is left of a path.
 type ownStep func(path []byte, leaf func())
 
+// ownSteps are enough for stacks 10 calls deep, of which none has a function twice: each level has ownChoices of its own.
 var ownSteps []ownStep
 
-func init() { ownSteps = []ownStep{stepA, stepB, stepC, stepD} }
+const ownChoices = 3
 
-//go:noinline
-func stepA(path []byte, leaf func()) { step(path, leaf) }
-
-//go:noinline
-func stepB(path []byte, leaf func()) { step(path, leaf) }
-
-//go:noinline
-func stepC(path []byte, leaf func()) { step(path, leaf) }
-
-//go:noinline
-func stepD(path []byte, leaf func()) { step(path, leaf) }
-
-func step(path []byte, leaf func()) {
-	if len(path) == 0 {
-		leaf()
-		return
+func init() {
+	ownSteps = []ownStep{
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
+		func(p []byte, leaf func()) { next(p)(p[min(1, len(p)):], leaf) },
 	}
-	ownSteps[path[0]](path[1:], leaf)
+}
+
+// next is not on the stack when the next step is: its program counter would be there once for each level.
+func next(path []byte) ownStep {
+	if len(path) == 0 {
+		return func(_ []byte, leaf func()) { leaf() }
+	}
+	return ownSteps[(len(path)*ownChoices+int(path[0]))%len(ownSteps)]
 }
 
 var kept []byte
@@ -141,7 +165,7 @@ func ownRow(row string) error {
 	for i := range paths {
 		paths[i] = make([]byte, depth)
 		for j := range paths[i] {
-			paths[i][j] = byte(draw.Intn(len(ownSteps)))
+			paths[i][j] = byte(draw.Intn(ownChoices))
 		}
 	}
 	takeSteps(paths, leaf)
@@ -176,7 +200,7 @@ func takeSteps(paths [][]byte, leaf func()) {
 	rate := runtime.MemProfileRate
 	runtime.MemProfileRate = 1
 	for _, path := range paths {
-		step(path, leaf)
+		ownSteps[0](path, leaf)
 	}
 	runtime.MemProfileRate = rate
 	runtime.SetMutexProfileFraction(0)

@@ -13,7 +13,7 @@ import (
 const (
 	speedRounds = 9 // windows of each row, of which the first two are not measured
 	speedWarm   = 2
-	speedLeast  = 400 * time.Millisecond // of each computer and row
+	speedLeast  = 800 * time.Millisecond // of each computer and row
 )
 
 // plain makes versions of one profile, a second apart: random stacks of 5 to 30 frames, one function a location. In each
@@ -59,35 +59,50 @@ type cost struct {
 	allocated uint64
 }
 
-// measured takes all versions in their order with new computers, again and again. It returns the cost of a window in the
-// cheapest of these runs.
-func measured(open func() (computer, error), all [][]byte) (least cost, err error) {
-	for spent := time.Duration(0); spent < speedLeast; {
-		c, err := open()
-		if err != nil {
+// measured takes all versions in their order with a new computer, and returns the cost of a window.
+func measured(open func() (computer, error), all [][]byte) (cost, error) {
+	c, err := open()
+	if err != nil {
+		return cost{}, err
+	}
+	var out bytes.Buffer
+	var before, after runtime.MemStats
+	var cpu time.Duration
+	for i, version := range all {
+		if i == speedWarm {
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			cpu = processorTime()
+		}
+		out.Reset()
+		if err := c.Delta(version, &out); err != nil {
+			return cost{}, err
+		}
+	}
+	took := processorTime() - cpu
+	runtime.ReadMemStats(&after)
+	windows := len(all) - speedWarm
+	return cost{took / time.Duration(windows), (after.TotalAlloc - before.TotalAlloc) / uint64(windows)}, nil
+}
+
+// compared measures the computers in turn, again and again, so that other load meets both. It returns the cheapest of the
+// runs of each.
+func compared(all [][]byte) (least [2]cost, err error) {
+	var opens [2]func() (computer, error)
+	for i, name := range []string{"fastdelta", "pprofdelta"} {
+		if opens[i], err = computers(name); err != nil {
 			return least, err
 		}
-		var out bytes.Buffer
-		var before, after runtime.MemStats
-		var cpu time.Duration
-		for i, version := range all {
-			if i == speedWarm {
-				runtime.GC()
-				runtime.ReadMemStats(&before)
-				cpu = processorTime()
-			}
-			out.Reset()
-			if err := c.Delta(version, &out); err != nil {
+	}
+	for spent := time.Duration(0); spent < 2*speedLeast; {
+		for i, open := range opens {
+			one, err := measured(open, all)
+			if err != nil {
 				return least, err
 			}
-		}
-		took := processorTime() - cpu
-		spent += took
-		runtime.ReadMemStats(&after)
-		windows := len(all) - speedWarm
-		one := cost{took / time.Duration(windows), (after.TotalAlloc - before.TotalAlloc) / uint64(windows)}
-		if least.cpu == 0 || one.cpu < least.cpu {
-			least = one
+			if spent += one.cpu * time.Duration(len(all)); least[i].cpu == 0 || one.cpu < least[i].cpu {
+				least[i] = one
+			}
 		}
 	}
 	return least, nil
@@ -102,15 +117,9 @@ func speed() error {
 			if err != nil {
 				return err
 			}
-			var costs [2]cost
-			for i, name := range []string{"fastdelta", "pprofdelta"} {
-				open, err := computers(name)
-				if err == nil {
-					costs[i], err = measured(open, all)
-				}
-				if err != nil {
-					return err
-				}
+			costs, err := compared(all)
+			if err != nil {
+				return err
 			}
 			fmt.Printf("%8d %7d%% %14v %14v %6.2f %12d %12d\n", samples, percent, costs[0].cpu, costs[1].cpu,
 				float64(costs[0].cpu)/float64(costs[1].cpu), costs[0].allocated, costs[1].allocated)
