@@ -50,6 +50,7 @@ class Tool:
     wall: list = field(default_factory=list)  # nanoseconds
     cpu: list = field(default_factory=list)  # nanoseconds
     peak: list = field(default_factory=list)  # KiB
+    faults: list = field(default_factory=list)  # of pages
 
     def median(self, of="wall"):
         if of == "size":
@@ -250,10 +251,11 @@ def end_to_end(bench, pair):
     def once(tool):
         if tool.prepare:
             tool.prepare()
-        wall, cpu, peak = map(int, run([bench.own("measure"), *tool.command]).split())
+        wall, cpu, peak, faults = map(int, run([bench.own("measure"), *tool.command]).split())
         tool.wall.append(wall)
         tool.cpu.append(cpu)
         tool.peak.append(peak)
+        tool.faults.append(faults)
         return wall
 
     take_turns(bench, tools, once)
@@ -290,7 +292,7 @@ def ratio_row(pair, tools):
     return tuple(cells)
 
 
-COST_TITLE = ("input", "what", "tool", "wall", "CPU", "ratio", "peak memory", "output")
+COST_TITLE = ("input", "what", "tool", "wall", "CPU", "ratio", "peak memory", "page faults", "output")
 
 
 def in_time(nanoseconds):
@@ -308,6 +310,7 @@ def cost_rows(pair, what, tools):
                in_time(tool.median()), in_time(tool.median("cpu")),
                f"{tool.median() / tools[0].median():.2f}",
                in_size(tool.median("peak") * 1024) if tool.peak else "",
+               f"{tool.median('faults'):,.0f}" if tool.faults else "",
                in_size(os.path.getsize(tool.output)) if tool.output else "")
 
 

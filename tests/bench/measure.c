@@ -1,11 +1,12 @@
-/* Runs a command and prints what it cost: "WALL CPU PEAK_KIB" on standard output.
+/* Runs a command and prints what it cost: "WALL CPU PEAK_KIB FAULTS" on standard output.
  *
  *     measure COMMAND [ARGUMENT...]       its output goes to /dev/null
  *
  * WALL is the nanoseconds from before the start of the process to after its end. CPU is the
- * nanoseconds of processor time, user and system, of all its threads. A process inherits the peak
- * memory of the process that starts it, so a large driver cannot measure the peak of a small child:
- * this program is small. Exits with the command's status. */
+ * nanoseconds of processor time, user and system, of all its threads. FAULTS is the number of page
+ * faults that read nothing from a disk. A process inherits the peak memory of the process that starts
+ * it, so a large driver cannot measure the peak of a small child: this program is small. Exits with the
+ * command's status. */
 #include "clock.h"
 
 #include <fcntl.h>
@@ -41,8 +42,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "measure: %s cannot be run\n", argv[1]);
         return 1;
     }
-    printf("%" PRId64 " %" PRId64 " %ld\n", now(CLOCK_MONOTONIC) - start,
-           nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime), usage.ru_maxrss);
+    printf("%" PRId64 " %" PRId64 " %ld %ld\n", now(CLOCK_MONOTONIC) - start,
+           nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime), usage.ru_maxrss,
+           usage.ru_minflt);
     posix_spawn_file_actions_destroy(&files);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
