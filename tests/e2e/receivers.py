@@ -1,21 +1,17 @@
 """`check --for` and the receivers' own code: run.py receivers PPROFDELTA
 
-What check passes is taken, and what it refuses is refused. The receivers' modules cannot be fetched by the tests, and
-nothing of them is kept here: PPROFDELTA_TEST_PARCA is the folder of a checkout of Parca, and PPROFDELTA_TEST_PROFCHECK the
-folder profcheck of one of OpenTelemetry's sig-profiling. The modules that they need come from Go's proxy or its cache.
-Skipped (77) where neither is named.
+What check passes is taken, and what it refuses is refused. Nothing of the receivers is kept or built here:
+PPROFDELTA_TEST_RECEIVERS is a program of the tester, which README.md describes. Skipped (77) without it.
 """
 
 import glob
 import os
-import shutil
 import subprocess
 
 import harness
 import pb
 import real
 
-NAMED = {"parca": "PPROFDELTA_TEST_PARCA", "otel": "PPROFDELTA_TEST_PROFCHECK"}
 FORMATS = ("otlp", "otlp-parca", "otlp-plain")
 AT_ONCE = 100  # files in a call
 LEAST = 1500
@@ -25,20 +21,10 @@ program, receivers = None, []
 
 def prepare(folder):
     global program
-    receivers[:] = [name for name, variable in NAMED.items() if os.environ.get(variable)]
-    if not receivers:
-        raise real.Missing(" and ".join(NAMED.values()) + " name no receiver's sources")
-    real.need("go")
-    source = os.path.join(folder, "receivers")
-    shutil.copytree(os.path.join(real.here, "receivers"), source)
-    checkouts = [os.path.abspath(os.environ[NAMED[name]]) for name in receivers]
-    for name, checkout in zip(receivers, checkouts):
-        if not os.path.exists(os.path.join(checkout, "go.mod")):
-            raise real.Missing(f"{NAMED[name]}={checkout} has no go.mod")
-    settings = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false", "GOWORK": os.path.join(folder, "go.work")}
-    real.made("go work", ["go", "work", "init", source, *checkouts], folder, {**settings, "GOWORK": ""})
-    program = os.path.join(folder, "program")
-    real.made("the receivers", ["go", "build", "-tags", ",".join(receivers), "-o", program, "."], source, settings)
+    program = os.environ.get("PPROFDELTA_TEST_RECEIVERS")
+    if not program:
+        raise real.Missing("PPROFDELTA_TEST_RECEIVERS names no program")
+    receivers[:] = sorted(receiver for _, receiver in verdicts([seeds()[0]], folder))
 
 
 # ---- the requests ----------------------------------------------------------------------------------------
@@ -105,9 +91,10 @@ def refused(t, names, *options):
     return said
 
 
-def judged(t, names):
-    ran = subprocess.run([program], input="\n".join(names).encode(), capture_output=True, cwd=t.dir, check=False, timeout=harness.TIMEOUT)
-    t.equal(ran.returncode, 0, ran.stderr.decode())
+def verdicts(names, folder):
+    """What each receiver says of each file."""
+    ran = subprocess.run([program], input="\n".join(names).encode(), stdout=subprocess.PIPE, cwd=folder, check=True,
+                         timeout=harness.TIMEOUT)
     return {(name, receiver): said for name, receiver, said in
             (line.split("\t", 2) for line in ran.stdout.decode("utf-8", "replace").splitlines())}
 
@@ -116,7 +103,7 @@ def test_check_says_what_receivers_do(t):
     requests = corpus(t)
     names = [t.write(f"r{number}", data) and f"r{number}" for number, data in enumerate(requests)]
     t.check(len(names) >= LEAST, f"{len(names)} requests")
-    theirs, damaged = judged(t, names), refused(t, names)
+    theirs, damaged = verdicts(names, t.dir), refused(t, names)
     for receiver in receivers:
         ours = refused(t, names, f"--for={receiver}")
         taken = [name for name in names if theirs[name, receiver] == "takes"]
@@ -141,6 +128,6 @@ def test_what_we_write_is_taken(t):
             t.succeeds(path, path.replace(".1.", ".2."), "-q", f"--for={receiver}", "--compress=none", "-o", name + "b")
             files += [name + "a", name + "b"]
         t.check(len(files) >= 6, f"{files}")
-        for (name, judge), said in judged(t, files).items():
+        for (name, judge), said in verdicts(files, t.dir).items():
             if judge == receiver:
                 t.equal(said, "takes", name)

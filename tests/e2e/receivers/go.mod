@@ -1,3 +1,0 @@
-module receivers
-
-go 1.25.0
