@@ -351,7 +351,7 @@ TEST(a_dump_names_what_it_is_told)
     ENDS(heap_end) pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     uint64_t address = 0x2000;
     CHECK(track(heap, 1));
-    static const char wanted[] = "1: 100 [1: 100] @ 0x1001 0x2001 0x3001 0x4001\n"
+    static const char wanted[] = "2: 100 [2: 100] @ 0x1001 0x2001 0x3001 0x4001\n"
                                  "#  0x2001  rows.load  /srv/rows.py:42\n"
                                  "\nMAPPED_LIBRARIES:\n";
     const char *text = dump_named(heap, 10, name_one, &address);

@@ -596,9 +596,7 @@ extern "C" {
         heap: *const pprofdelta_heap,
         fd: c_int,
         n: usize,
-        name: Option<
-            unsafe extern "C" fn(cookie: *mut c_void, address: u64, out: *mut pprofdelta_frame) -> c_int,
-        >,
+        name: Option<unsafe extern "C" fn(*mut c_void, u64, *mut pprofdelta_frame) -> c_int>,
         cookie: *mut c_void,
     ) -> c_int;
     pub fn pprofdelta_heap_fork(heap: *mut pprofdelta_heap, step: pprofdelta_fork, now: i64);
