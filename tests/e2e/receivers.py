@@ -66,7 +66,7 @@ def corpus(t):
     for number, path in enumerate(seeds()):
         is_request = t.run("check", path, manners=False).text.find("an OTLP request") >= 0
         if is_request or "otlp" in os.path.basename(path):
-            made.add(pb.load(path))
+            made.add(pb.inflate(pb.load(path)) if is_request else pb.load(path))
         form = FORMATS[number % len(FORMATS)]
         request = take("sum", path, f"--format={form}")
         if request:
