@@ -1,6 +1,7 @@
 /* The tables of lines in code objects: what three versions of CPython wrote for one function, and tables that are cut. */
 #include "../support/test.h"
 
+#include "agent/base/remains.h"
 #include "agent/python/python.h"
 
 #include <stdlib.h>
@@ -75,6 +76,43 @@ TEST(lines_far_away)
     static const uint8_t far[] = {0x80 | 13 << 3, 0x40 | 0x28, 0x1, 0x80 | 14 << 3, 0x3, 0, 0, 0};
     CHECK(pd_python_line(12, far, sizeof far, 100, 0) == 152);
     CHECK(pd_python_line(12, far, sizeof far, 100, 2) == 151);
+}
+
+/* ---- the numbers of frames --------------------------------------------------------------------- */
+
+static size_t asked;
+
+static const void *find_counted(const void *cookie, uint64_t address, size_t len)
+{
+    (void)cookie, (void)len;
+    asked++;
+    return (const void *)(uintptr_t)address;
+}
+
+/* An address of another kind must not be read from, whatever its bits. */
+TEST(only_the_number_of_a_frame_is_looked_up)
+{
+    static const char text[] = "rows.load\0rows.py";
+    uint64_t words[8] = {0};
+    pd_remains_function *function = (void *)words;
+    function->name_len = 9;
+    function->file_len = 7;
+    function->first_line = 40;
+    memcpy(function->text, text, sizeof text);
+    function->check = pd_remains_check_function(function);
+    pd_remains_frame one = {.function = (uintptr_t)function, .line = 42};
+    one.check = pd_remains_check_frame(&one);
+    const uint64_t at = (uintptr_t)&one;
+    pprofdelta_frame frame;
+    CHECK(pd_remains_name_frame(find_counted, NULL, at | PD_REMAINS_NUMBER, &frame));
+    CHECK_STR(frame.name, "rows.load");
+    CHECK_STR(frame.filename, "rows.py");
+    CHECK(frame.line == 42 && frame.start_line == 40);
+    asked = 0;
+    for (uint64_t top = 0; top <= UINT16_MAX; top++)
+        if (top != PD_REMAINS_NUMBER >> 48)
+            CHECK(!pd_remains_name_frame(find_counted, NULL, at | top << 48, &frame));
+    CHECK(asked == 0);
 }
 
 TEST_MAIN()
