@@ -166,12 +166,13 @@ static bool is_entry(const walk *w, uintptr_t frame)
                                 : byte_at(frame, layout->frame_owner) >= OWNED_BY_EVALUATION;
 }
 
-/* The state of this thread, or 0. Up to 3.11 the first function has that of the thread which runs Python now. */
+/* The state of this thread, or 0. Up to 3.11 the first function has that of the thread which runs Python now. Later ones
+ * know their thread's own, and the state of an interpreter within may have been made by another one. */
 static uintptr_t state_of_thread(const pd_python_layout *layout)
 {
     const uintptr_t self = (uintptr_t)pthread_self();
     uintptr_t now = (uintptr_t)pd_the_python.current_state();
-    if (now && word_at(now, layout->thread_id) == self)
+    if (now && (layout->minor > 11 || word_at(now, layout->thread_id) == self))
         return now;
     uintptr_t own = pd_the_python.is_finalizing() ? 0 : (uintptr_t)pd_the_python.own_state();
     return own && word_at(own, layout->thread_id) == self ? own : 0;

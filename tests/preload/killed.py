@@ -422,7 +422,7 @@ def test_what_a_receiver_takes_and_what_is_too_old_for_it(t):
     t.write(name, live)
     t.check(until(lambda: time.time() - os.stat(name).st_mtime > 1.1), "the clock stands")
     ran = t.succeeds("recover", out, "--for=parca", "--max-age=1s", "--to=cat >again", manners=False)
-    t.contains(ran.err, "the time of the window is", "--max-age is 1 s: it goes to the directory")
+    t.contains(ran.err, "the time of the window is", "--max-age is 1.00s: it goes to the directory")
     t.equal((os.listdir(out), os.path.exists(t.path("again"))), (["heap.perl.77.000001.otlp.gz"], False))
     t.succeeds("check", "-q", "--for=parca", os.path.join(out, "heap.perl.77.000001.otlp.gz"))
 
@@ -439,7 +439,7 @@ def test_what_is_too_old_for_the_receiver_blocks_nothing(t):
     os.rename(live_files(t.path("young"))[0], os.path.join(out, "heap.b.2.live"))
     as_pyroscope = f"[ $(($PPROFDELTA_TO / 1000000000)) -gt $(($(date +%s) - 3600)) ] && cat >{sent}"
     ran = record(t, "true", options=["-o", out, "--for=pyroscope", "--to", as_pyroscope], end=None)
-    t.contains(ran.err, "heap.a.1.live: the time of the window is 7", "Pyroscope takes 3600 s by default; it is sent as it is",
+    t.contains(ran.err, "heap.a.1.live: the time of the window is 2.00h ago", "Pyroscope takes 1.00h by default; it is sent as it is",
                "--max-age=60m, with which it goes to the directory")
     t.equal((ran.code, os.listdir(out)), (0, ["heap.a.1.live"]), ran.err)
     t.succeeds("check", "-q", "--for=pprof", sent)

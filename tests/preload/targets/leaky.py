@@ -1,10 +1,9 @@
-"""Leaks in a way that packages have leaked, and in one that programs have, for some seconds: leaky.py SECONDS"""
+"""Leaks in a way that packages have leaked, and in one that programs have, so many times: leaky.py TIMES"""
 
 import asyncio
 import functools
 import os
 import sys
-import time
 
 import pack
 
@@ -19,8 +18,7 @@ class Report:
 
 
 async def main():
-    end = time.monotonic() + float(sys.argv[1])
-    while time.monotonic() < end:
+    for _ in range(int(sys.argv[1])):
         asyncio.ensure_future(pack.answer())
         Report().total()
         await asyncio.sleep(0.002)
