@@ -143,6 +143,18 @@ static bool has_bad_link(cli_checked *j)
     return false;
 }
 
+/* The Collector's pdata writes keys and values of a resource as references, which not every receiver looks up. */
+static bool has_referred_key(cli_checked *j)
+{
+    for (size_t i = 0; j->request && i < j->request->n_resource_profiles; i++) {
+        const Pd__Otlp__Resource *r = j->request->resource_profiles[i]->resource;
+        for (size_t k = 0; r && k < r->n_attributes; k++)
+            if (!r->attributes[k]->key.len)
+                return cli_found(j, "the key of attribute %zu of the resource is a reference", k);
+    }
+    return false;
+}
+
 /* ---- names and series ---------------------------------------------------------------------------- */
 
 static bool has_text(cli_checked *j, int32_t index, const char *text)
@@ -230,7 +242,6 @@ static bool is_odd_name(cli_checked *j, cli_string name)
     return !is_label_name(name) && cli_found(j, "'%s' is no name of a label there", shown(name));
 }
 
-/* The Collector's pdata writes keys as references, which it does not look up. */
 static bool is_odd_pair(cli_checked *j, size_t len, Pd__Otlp__KeyValue *const *list)
 {
     for (size_t i = 0; i < len; i++) {
@@ -455,6 +466,7 @@ static const struct {
     {PYROSCOPE, DROPS, has_negative_values, NULL, "record it with --snapshot or --for=pyroscope"},
     {PYROSCOPE, REFUSES, NULL, is_without_name, "write it with --for=pyroscope"},
     {PYROSCOPE, REFUSES, NULL, has_other_values, "write it with --for=pyroscope"},
+    {PYROSCOPE, RENAMES, has_referred_key, NULL, "write it with --for=pyroscope"},
     {PYROSCOPE, RENAMES, NULL, has_name_of_go, "write it with --for=pyroscope"},
     {PYROSCOPE | PARCA, MULTIPLIES, NULL, has_many_series,
      "write it with --for, or without these labels"},
