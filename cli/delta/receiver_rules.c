@@ -355,7 +355,7 @@ static bool has_negative_values(cli_checked *j)
 /* Both are how receivers are set by default. */
 static bool is_of_another_time(cli_checked *j, int64_t nanos)
 {
-    const int64_t second = 1000000000, minutes = 10 * 60 * second;
+    const int64_t second = 1000000000, minutes = 600 * second; /* ten */
     const int64_t age = cli_instant_now() - nanos,
                   most = cli_receivers[j->receiver].max_age * second;
     char text[48], limit[48];
