@@ -14,12 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* WAITING: the thread has done nothing yet, and who ends the process does not wait for it. */
-typedef enum life { NONE, WAITING, RUNNING, STOPPED, FAILED } life;
+/* STARTING: some thread makes it, and nobody can join it yet. WAITING: it has done nothing yet, and who ends the process
+ * does not wait for it. */
+typedef enum life { NONE, STARTING, WAITING, RUNNING, STOPPED, FAILED } life;
 
 static PD_OF_PROCESS atomic_uint requests;
 static PD_OF_PROCESS _Atomic int state; /* NONE */
-static pthread_t thread;                /* valid from RUNNING on, as is its tid */
+static pthread_t thread;                /* valid from WAITING on; its tid from RUNNING on */
 static _Atomic pid_t thread_tid;
 static PD_OF_PROCESS _Atomic int is_coming; /* it was started and has no table of descriptors yet */
 static sigset_t signals_before;             /* the mask of the thread that started it */
@@ -226,6 +227,13 @@ static unsigned work_until_end(uint64_t begun)
     }
 }
 
+/* Waits for who makes the thread. Returns whether that takes longer than it ever should. */
+static bool is_starting(void)
+{
+    enum { PATIENCE = 1000 };
+    return !pd_await_change(&state, STARTING, PATIENCE);
+}
+
 /* Most processes are short, and end before the thread has anything to do. Returns false if this one has. What would be
  * lost if it is killed meanwhile is bounded by the time, and by the number of samples (pd_worker_sampled). */
 static bool begin_work(uint64_t begun)
@@ -233,6 +241,8 @@ static bool begin_work(uint64_t begun)
     const uint64_t interval = pd_given.interval_nanos,
                    most = pd_agent_is_command() ? PD_NANOS_PER_SECOND / 10 : PD_YOUNG_NANOS;
     int waiting = WAITING;
+    while (is_starting())
+        continue;
     await_request(begun + (interval < most ? interval : most));
     pd_loader_expect(true);
     if (atomic_compare_exchange_strong(&state, &waiting, RUNNING))
@@ -279,6 +289,8 @@ static int create_thread(void)
     error = pthread_create(&thread, &attributes, run_thread, NULL);
     if (error == EINVAL) /* the program's thread-local storage needs a larger stack */
         error = pthread_create(&thread, NULL, run_thread, NULL);
+    if (!error)
+        pd_await_set(&state, WAITING); /* before a handler may end the process */
     pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
@@ -290,14 +302,14 @@ static void start_thread(void *unused)
     (void)unused;
     /* No thread in the child of a vfork, which runs in the memory of its parent. */
     if (getpid() != atomic_load(&pd_the_agent.pid) ||
-        !atomic_compare_exchange_strong(&state, &none, WAITING))
+        !atomic_compare_exchange_strong(&state, &none, STARTING))
         return;
     atomic_store(&is_coming, 1);
     int error = create_thread();
     if (!error)
         return;
     atomic_store(&is_coming, 0);
-    atomic_store(&state, FAILED);
+    pd_await_set(&state, FAILED);
     pd_notice_print(PD_NOTICE_THREAD,
                     "the agent's thread could not be started, so only one profile is written, "
                     "at the end: %s",
@@ -357,7 +369,7 @@ static bool end_before_work(void)
 bool pd_worker_stop(unsigned milliseconds)
 {
     /* While the thread waits for the loader, it writes nothing. */
-    if (end_before_work() || atomic_load(&state) != RUNNING ||
+    if (is_starting() || end_before_work() || atomic_load(&state) != RUNNING ||
         !pd_loader_answers(PD_LOADER_PATIENCE))
         return true;
     return request_end(PD_REQUEST_STOP, milliseconds);
@@ -366,13 +378,15 @@ bool pd_worker_stop(unsigned milliseconds)
 bool pd_worker_is_running(void)
 {
     int now = atomic_load(&state);
-    return now == WAITING || now == RUNNING;
+    return now == STARTING || now == WAITING || now == RUNNING;
 }
 
 bool pd_worker_retire(unsigned milliseconds)
 {
     if (!pd_worker_is_running())
         return true;
+    if (is_starting())
+        return false;
     if (end_before_work())
         pd_worker_ask(PD_REQUEST_RETIRE);
     else if (!pd_loader_answers(PD_LOADER_PATIENCE))
