@@ -227,8 +227,8 @@ static unsigned work_until_end(uint64_t begun)
     }
 }
 
-/* Waits for who makes the thread. Returns whether that takes longer than it ever should. */
-static bool is_starting(void)
+/* Waits until the other thread has made it, for a second at most. Returns whether it still has not. */
+static bool is_still_starting(void)
 {
     enum { PATIENCE = 1000 };
     return !pd_await_change(&state, STARTING, PATIENCE);
@@ -241,7 +241,7 @@ static bool begin_work(uint64_t begun)
     const uint64_t interval = pd_given.interval_nanos,
                    most = pd_agent_is_command() ? PD_NANOS_PER_SECOND / 10 : PD_YOUNG_NANOS;
     int waiting = WAITING;
-    while (is_starting())
+    while (is_still_starting())
         continue;
     await_request(begun + (interval < most ? interval : most));
     pd_loader_expect(true);
@@ -369,7 +369,7 @@ static bool end_before_work(void)
 bool pd_worker_stop(unsigned milliseconds)
 {
     /* While the thread waits for the loader, it writes nothing. */
-    if (is_starting() || end_before_work() || atomic_load(&state) != RUNNING ||
+    if (is_still_starting() || end_before_work() || atomic_load(&state) != RUNNING ||
         !pd_loader_answers(PD_LOADER_PATIENCE))
         return true;
     return request_end(PD_REQUEST_STOP, milliseconds);
@@ -385,7 +385,7 @@ bool pd_worker_retire(unsigned milliseconds)
 {
     if (!pd_worker_is_running())
         return true;
-    if (is_starting())
+    if (is_still_starting())
         return false;
     if (end_before_work())
         pd_worker_ask(PD_REQUEST_RETIRE);
