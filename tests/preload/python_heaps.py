@@ -134,14 +134,16 @@ def test_children(t):
 
 def test_an_interpreter_within(t):
     """Up to 3.11 a state says only which thread made it."""
-    for minor, paths in interpreters().items():
-        if minor > 11:
-            shutil.rmtree(t.path("out"), ignore_errors=True)
-            ran = record(t, paths[0], "-S", WITHIN, options=["--rate=1"])
-            t.equal(ran.code, 0, ran.err)
-            held = sum(values[recorded.ALLOC_BYTES] for stack, values in windows(t)[0].samples
-                       if any(frame[0].split(".")[-1] == "hold_within" for frame in stack))
-            t.check(held > 2_000_000, f"{paths[0]}: {held} bytes are of the function within")
+    found = [paths[0] for minor, paths in interpreters().items() if minor > 11]
+    if not found:
+        t.skip("there is no CPython from 3.12 to 3.15")
+    for interpreter in found:
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = record(t, interpreter, "-S", WITHIN, options=["--rate=1"])
+        t.equal(ran.code, 0, ran.err)
+        held = sum(values[recorded.ALLOC_BYTES] for stack, values in windows(t)[0].samples
+                   if any(frame[0].split(".")[-1] == "hold_within" for frame in stack))
+        t.check(held > 2_000_000, f"{interpreter}: {held} bytes are of the function within")
 
 
 def test_other_allocators(t):
