@@ -76,15 +76,6 @@ static void name_address(void *cookie, uint64_t address, pprofdelta_symbol *out)
         pd_function_names_find(cookie, address, out);
 }
 
-/* Older C libraries have the functions of threads in a library of their own. */
-static void begin_code(void)
-{
-    uintptr_t libc = 0, threads = 0;
-    pd_find_next(&libc, "getpid");
-    pd_find_next(&threads, "pthread_getattr_np");
-    pd_code_begin((uintptr_t)pd_real.malloc, libc, threads);
-}
-
 static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *err)
 {
     static const pprofdelta_heap_pages pages = {pd_region_map, pd_region_unmap, NULL};
@@ -113,7 +104,10 @@ static bool begin_tracking(void)
 {
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
-    begin_code(); /* first: what the agent maps is known as its own */
+    /* First: what the agent maps is known as its own. Older C libraries have the functions of threads in a library of
+     * their own. */
+    pd_code_begin((uintptr_t)pd_real.malloc, pd_next_definition("getpid"),
+                  pd_next_definition("pthread_getattr_np"));
     pd_reserve_begin();
     if (pd_given.live)
         pd_region_begin();

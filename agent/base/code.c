@@ -24,27 +24,37 @@ bool pd_object_holds(const struct dl_phdr_info *info, uintptr_t address)
     return false;
 }
 
-/* An address of each, and the range of its object. */
-enum { AGENT, LIBC, THREADS, ALLOCATOR, OWNERS };
-static uintptr_t addresses[OWNERS];
-static pd_object_range ranges[OWNERS];
+typedef struct search {
+    uintptr_t address;
+    pd_object_range found;
+} search;
 
-static int note_owners(struct dl_phdr_info *info, size_t size, void *cookie)
+static int find_range(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     (void)size;
-    for (int i = 0; i < OWNERS; i++)
-        if (pd_object_holds(info, addresses[i]))
-            ranges[i] = pd_object_range_of(info);
-    return cookie != NULL;
+    search *s = cookie;
+    const bool is_it = pd_object_holds(info, s->address);
+    if (is_it)
+        s->found = pd_object_range_of(info);
+    return is_it;
 }
+
+pd_object_range pd_object_range_at(uintptr_t address)
+{
+    search s = {.address = address};
+    dl_iterate_phdr(find_range, &s);
+    return s.found;
+}
+
+enum { AGENT, LIBC, THREADS, ALLOCATOR, OWNERS };
+static pd_object_range ranges[OWNERS];
 
 void pd_code_begin(uintptr_t allocator, uintptr_t libc, uintptr_t threads)
 {
-    addresses[AGENT] = (uintptr_t)pd_code_begin;
-    addresses[ALLOCATOR] = allocator;
-    addresses[LIBC] = libc;
-    addresses[THREADS] = threads;
-    dl_iterate_phdr(note_owners, NULL);
+    ranges[AGENT] = pd_object_range_at((uintptr_t)pd_code_begin);
+    ranges[ALLOCATOR] = pd_object_range_at(allocator);
+    ranges[LIBC] = pd_object_range_at(libc);
+    ranges[THREADS] = pd_object_range_at(threads);
 }
 
 pd_object_range pd_code_own(void)

@@ -38,6 +38,9 @@ pd_object_range pd_code_own(void);
  * between its segments. */
 pd_object_range pd_object_range_of(const struct dl_phdr_info *info);
 
+/* The range of the object that holds the address, or one of zeros. */
+pd_object_range pd_object_range_at(uintptr_t address);
+
 /* Does a segment of the object hold the address? */
 bool pd_object_holds(const struct dl_phdr_info *info, uintptr_t address);
 

@@ -1,7 +1,7 @@
 /* What an agent that was built with glibc calls, and musl does not have. The functions here replace those of
  * glibc within the agent, so that the same file is loaded by both C libraries. meson.build leaves out
  * _FORTIFY_SOURCE, which has more of them, and with 64 bits _FILE_OFFSET_BITS, which has fcntl64. */
-#include "agent/base/code.h"
+#include "agent/base/object.h"
 #include "agent/base/real.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ int pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(voi
     int (*musl_atfork)(void (*)(void), void (*)(void), void (*)(void)) = NULL;
     if (glibc_atfork)
         return glibc_atfork(before, parent, child, NULL);
-    pd_find_next(&musl_atfork, "pthread_atfork");
+    pd_find_functions(&(pd_named_function){"pthread_atfork", &musl_atfork}, 1);
     return musl_atfork ? musl_atfork(before, parent, child) : ENOSYS;
 }
 
@@ -33,7 +33,7 @@ int at_quick_exit(void (*function)(void))
     int (*musl_at_quick_exit)(void (*)(void)) = NULL;
     if (glibc_at_quick_exit)
         return glibc_at_quick_exit((void (*)(void *))function, NULL);
-    pd_find_next(&musl_at_quick_exit, "at_quick_exit");
+    pd_find_functions(&(pd_named_function){"at_quick_exit", &musl_at_quick_exit}, 1);
     return musl_at_quick_exit ? musl_at_quick_exit(function) : ENOSYS;
 }
 

@@ -123,25 +123,38 @@ bool pd_is_late(void)
 }
 
 typedef struct search {
-    const char *name;
-    uintptr_t found;
+    const pd_named_function *functions;
+    size_t len;
+    bool is_behind; /* the agent's place in the order has been passed, or does not count */
 } search;
 
-static int find_definition(struct dl_phdr_info *info, size_t size, void *cookie)
+static int find_in_object(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     (void)size;
     search *s = cookie;
+    const bool is_own = pd_object_holds(info, (uintptr_t)pd_is_late);
     pd_object o;
-    if (!pd_object_open(&o, info) || pd_object_range_has(o.range, (uintptr_t)pd_is_late))
+    s->is_behind |= is_own;
+    if (is_own || !s->is_behind || !pd_object_open(&o, info))
         return 0;
-    const ElfW(Sym) *symbol = pd_object_find(&o, s->name);
-    s->found = symbol ? o.base + symbol->st_value : 0;
-    return symbol != NULL;
+    for (const pd_named_function *f = s->functions; f < s->functions + s->len; f++) {
+        const ElfW(Sym) *symbol = *(void **)f->function ? NULL : pd_object_find(&o, f->name);
+        const uintptr_t address = symbol ? o.base + symbol->st_value : 0;
+        if (address)
+            memcpy(f->function, &address, sizeof address);
+    }
+    return 0;
 }
 
-uintptr_t pd_first_definition(const char *name)
+void pd_find_functions(const pd_named_function *functions, size_t len)
 {
-    search s = {name, 0};
-    dl_iterate_phdr(find_definition, &s);
-    return s.found;
+    search s = {functions, len, pd_is_late()};
+    dl_iterate_phdr(find_in_object, &s);
+}
+
+uintptr_t pd_next_definition(const char *name)
+{
+    uintptr_t found = 0;
+    pd_find_functions(&(pd_named_function){name, &found}, 1);
+    return found;
 }

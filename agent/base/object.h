@@ -44,8 +44,18 @@ uintptr_t *pd_object_slot(const pd_object *object, const pd_relocation *row, con
 /* Was the agent loaded into a program that ran already? Then no search of the loader finds the agent's functions. */
 bool pd_is_late(void);
 
-/* Returns the address of the function in the first object that defines it, in the loader's order and without the
- * agent, or 0. dlsym would also find the entry by which a program that is not position independent calls it. */
-uintptr_t pd_first_definition(const char *name);
+typedef struct pd_named_function {
+    const char *name;
+    void *function; /* the pointer to set, NULL before */
+} pd_named_function;
+
+/* Sets the pointers to the functions that the program would use without the agent: the first ones behind the agent in
+ * the loader's order, or after a late start in all of it. Leaves those of which there is none. Does not allocate, so
+ * malloc itself can be looked for, as with dlsym it could not. That would also find the entry by which a program that
+ * is not position independent calls a function. */
+void pd_find_functions(const pd_named_function *functions, size_t len);
+
+/* Returns the address of one of them, or 0. */
+uintptr_t pd_next_definition(const char *name);
 
 #endif

@@ -3,10 +3,8 @@
  *
  * Each is the next definition in the program's search order, usually the C library's. malloc may be
  * that of another allocator that was linked or preloaded. They are looked up at the first call of one of
- * them, which may come long before any constructor has run. The lookup itself may allocate. So until
- * malloc is found each entry of pd_real leads to a function that does the lookup first. For the thread
- * that is doing the lookup these functions allocate from a small arena that is never freed. Afterwards a
- * call costs one indirect jump. */
+ * them, which may come long before any constructor has run. So until then each entry of pd_real leads to a function
+ * that does that first. Afterwards a call costs one indirect jump. */
 #ifndef PD_AGENT_REAL_H
 #define PD_AGENT_REAL_H
 
@@ -112,11 +110,6 @@ typedef struct pd_other_functions {
  * run before the agent's. Later calls come from signal handlers and from between vfork and exec, where
  * nothing can be looked up. */
 const pd_other_functions *pd_next(void);
-
-/* Sets *function, a pointer to a function, to the definition behind the agent's own. Leaves it if there
- * is none. The address is copied as bytes, since ISO C does not convert a pointer to an object to one to
- * a function. */
-void pd_find_next(void *function, const char *name);
 
 /* Sets the default action in this process, also for a signal that the agent handles. Safe in
  * signal handlers and between vfork and exec. */

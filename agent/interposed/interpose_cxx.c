@@ -32,8 +32,8 @@ static _Atomic int owner_now; /* once it is known, so are the next definitions *
 static void *next_definition(const char *name)
 {
     static const char *const runtimes[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
-    void *found = NULL;
-    pd_find_next(&found, name);
+    void *found = pd_is_late() ? (void *)pd_next_definition(name) // NOLINT(*-int-to-ptr)
+                               : dlsym(RTLD_NEXT, name);
     for (size_t i = 0; !found && i < sizeof runtimes / sizeof *runtimes; i++) {
         void *runtime = dlopen(runtimes[i], RTLD_NOLOAD | RTLD_LAZY);
         if (runtime)

@@ -170,7 +170,7 @@ static uintptr_t real_of(const replacing *w, const ElfW(Sym) * ours, const char 
     if (at >= MOST)
         return 0;
     if (!known[at])
-        known[at] = pd_first_definition(name);
+        known[at] = pd_next_definition(name);
     known[at] = known[at] ? known[at] : NOWHERE;
     return known[at] == NOWHERE ? 0 : known[at];
 }
