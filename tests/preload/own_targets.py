@@ -382,6 +382,12 @@ def test_one_thread_alone(t):
     t.equal(recorded.in_use(only(t, checked(t, t.path("out")))), leaked(ran.out))
 
 
+def test_its_thread_is_wanted_away_while_it_is_made(t):
+    """Nobody joins a thread of which it is not known yet which one it is."""
+    quiet(t, same(t, target(t, "gated"), options=["--rate=1G"], code=0))
+    only(t, checked(t, t.path("out")))
+
+
 def test_threads_that_ask_for_their_attributes(t):
     """The C library allocates for the answer, with a lock of the thread held that the agent needs, too."""
     t.equal(quiet(t, same(t, target(t, "attributes"), options=[EVERYTHING])).out, b"160 threads\n")
