@@ -45,20 +45,61 @@ static bool write_word(const pd_object *o, void *at, uintptr_t word)
 
 /* ---- slots that are bound already ------------------------------------------------------------ */
 
-/* One call of pd_rebind. */
-typedef struct work {
-    const pd_rebound *functions;
-    size_t len;
-    pd_object library; /* the one that has the functions; without symbols: not found yet */
-    bool has_seen_program, is_refused;
-} work;
-
 static uintptr_t word_at(const void *place)
 {
     uintptr_t word;
     memcpy(&word, place, sizeof word);
     return word;
 }
+
+typedef struct slot {
+    const pd_object *object;
+    const char *name;
+    uintptr_t now;
+    bool is_call; /* it is of the procedure linkage table, and perhaps not filled yet */
+} slot;
+
+/* One call of pd_rebind, or of pd_slots_replace. */
+typedef struct work {
+    uintptr_t (*choose)(const struct work *w, const slot *s); /* returns its value; 0: as it is */
+    pd_object owner; /* of the functions: the library, or the agent; without symbols: not found */
+    const pd_rebound *functions;
+    size_t len;
+    bool has_seen_program, is_undone, is_refused;
+} work;
+
+static void set_slots(work *w, const pd_object *o, const pd_relocations *r)
+{
+    const size_t len = r->rows ? r->size / sizeof *r->rows : 0;
+    for (size_t i = 0; i < len; i++) {
+        slot s = {.object = o, .is_call = r == &o->calls};
+        uintptr_t *at = pd_object_slot(o, &r->rows[i], &s.name);
+        if (!s.name || (uintptr_t)at % sizeof *at)
+            continue;
+        s.now = word_at(at);
+        const uintptr_t value = w->choose(w, &s);
+        if (value && value != s.now)
+            w->is_refused |= !write_word(o, at, value);
+    }
+}
+
+static int set_slots_of_object(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    (void)size;
+    pd_object o;
+    if (!pd_object_open(&o, info))
+        return 0;
+    set_slots(cookie, &o, &o.plain);
+    set_slots(cookie, &o, &o.calls);
+    return 0;
+}
+
+static bool is_agent(const pd_object *o)
+{
+    return pd_object_range_has(o->range, (uintptr_t)pd_rebind);
+}
+
+/* ---- the functions of a library -------------------------------------------------------------- */
 
 static const pd_rebound *find_function(const work *w, const char *name)
 {
@@ -68,31 +109,16 @@ static const pd_rebound *find_function(const work *w, const char *name)
     return NULL;
 }
 
-/* Puts a function in the slots of an object where the loader has put another one under its name: the
- * agent's in those of other objects, its own in those of the library. A slot that the loader has not filled
- * yet points into the object itself, and the loader will fill it with the agent's function. */
-static void rebind_slots(work *w, const pd_object *o, const pd_relocations *r)
+/* Where the loader has put another function under the name: the agent's in slots of other objects, its own in the
+ * calls of the library. A slot that the loader has not filled yet points into the object itself, and the loader will
+ * fill it with the agent's function. */
+static uintptr_t choose_for_library(const work *w, const slot *s)
 {
-    const bool is_library = o->range.begin == w->library.range.begin;
-    const size_t len = r->rows ? r->size / sizeof *r->rows : 0;
-    for (size_t i = 0; i < len; i++) {
-        const char *name;
-        uintptr_t *slot = pd_object_slot(o, &r->rows[i], &name);
-        if (!name || (uintptr_t)slot % sizeof *slot ||
-            !(is_library || pd_object_range_has(w->library.range, word_at(slot))))
-            continue;
-        const pd_rebound *f = find_function(w, name);
-        const uintptr_t real = f ? word_at(f->real) : 0;
-        if (real && (word_at(slot) == real) != is_library)
-            w->is_refused |= !write_word(o, slot, is_library ? real : (uintptr_t)f->ours);
-    }
-}
-
-/* ---- the walk over the objects --------------------------------------------------------------- */
-
-static bool is_agent(const pd_object *o)
-{
-    return pd_object_range_has(o->range, (uintptr_t)pd_rebind);
+    const bool is_library = s->object->range.begin == w->owner.range.begin;
+    const bool is_meant = is_library ? s->is_call : pd_object_range_has(w->owner.range, s->now);
+    const pd_rebound *f = is_meant ? find_function(w, s->name) : NULL;
+    const uintptr_t real = f ? word_at(f->real) : 0;
+    return !real ? 0 : is_library ? real : s->now == real ? (uintptr_t)f->ours : 0;
 }
 
 /* Finds the first object in the loader's order that has the first function. The program comes
@@ -107,20 +133,8 @@ static int find_library(struct dl_phdr_info *info, size_t size, void *cookie)
     if (!pd_object_open(&o, info) || is_agent(&o) || !pd_object_find(&o, w->functions[0].name))
         return 0;
     if (!is_program)
-        w->library = o;
+        w->owner = o;
     return 1;
-}
-
-static int rebind_object(struct dl_phdr_info *info, size_t size, void *cookie)
-{
-    (void)size;
-    work *w = cookie;
-    pd_object o;
-    if (!pd_object_open(&o, info) || is_agent(&o) || o.range.begin == w->library.range.begin)
-        return 0;
-    rebind_slots(w, &o, &o.plain);
-    rebind_slots(w, &o, &o.calls);
-    return 0;
 }
 
 /* Replaces the functions in the library's symbol table, to which the loader adds the library's
@@ -129,44 +143,39 @@ static void rebind_symbols(work *w)
 {
     for (size_t i = 0; i < w->len && !w->is_refused; i++) {
         const pd_rebound *f = &w->functions[i];
-        ElfW(Sym) *symbol = word_at(f->real) ? pd_object_find(&w->library, f->name) : NULL;
-        w->is_refused |= symbol && !write_word(&w->library, &symbol->st_value,
-                                               (uintptr_t)f->ours - w->library.base);
+        ElfW(Sym) *symbol = word_at(f->real) ? pd_object_find(&w->owner, f->name) : NULL;
+        w->is_refused |=
+            symbol && !write_word(&w->owner, &symbol->st_value, (uintptr_t)f->ours - w->owner.base);
     }
 }
 
 pd_rebind_outcome pd_rebind(const pd_rebound *functions, size_t len)
 {
-    work w = {.functions = functions, .len = len};
+    work w = {.choose = choose_for_library, .functions = functions, .len = len};
     dl_iterate_phdr(find_library, &w);
-    if (!w.library.symbols)
+    if (!w.owner.symbols)
         return PD_REBIND_NONE;
     for (size_t i = 0; i < len; i++) {
-        const ElfW(Sym) *symbol = pd_object_find(&w.library, functions[i].name);
-        uintptr_t real = symbol ? w.library.base + symbol->st_value : 0;
+        const ElfW(Sym) *symbol = pd_object_find(&w.owner, functions[i].name);
+        uintptr_t real = symbol ? w.owner.base + symbol->st_value : 0;
         memcpy(functions[i].real, &real, sizeof real);
     }
-    rebind_slots(&w, &w.library, &w.library.calls);
+    set_slots(&w, &w.owner, &w.owner.calls);
     if (!w.is_refused)
         rebind_symbols(&w);
     if (!w.is_refused)
-        dl_iterate_phdr(rebind_object, &w);
+        dl_iterate_phdr(set_slots_of_object, &w);
     return w.is_refused ? PD_REBIND_REFUSED : PD_REBIND_DONE;
 }
 
 /* ---- a late start ---------------------------------------------------------------------------- */
 
-typedef struct replacing {
-    pd_object agent;
-    bool is_undone, is_refused;
-} replacing;
-
 /* Returns the function that the program calls without the agent, or 0. */
-static uintptr_t real_of(const replacing *w, const ElfW(Sym) * ours, const char *name)
+static uintptr_t real_of(const work *w, const ElfW(Sym) * ours, const char *name)
 {
     enum { MOST = 1024, NOWHERE = 1 };
     static uintptr_t known[MOST]; /* 0: not looked up yet */
-    const size_t at = (size_t)(ours - w->agent.symbols);
+    const size_t at = (size_t)(ours - w->owner.symbols);
     if (at >= MOST)
         return 0;
     if (!known[at])
@@ -176,55 +185,36 @@ static uintptr_t real_of(const replacing *w, const ElfW(Sym) * ours, const char 
 }
 
 /* A slot of the procedure linkage table that the loader has not filled yet points into the object. */
-static bool is_unbound(const pd_object *o, const pd_relocations *r, uintptr_t word,
-                       const char *name)
+static bool is_unbound(const slot *s)
 {
-    return r == &o->calls && pd_object_range_has(o->range, word) && !pd_object_find(o, name);
+    return s->is_call && pd_object_range_has(s->object->range, s->now) &&
+           !pd_object_find(s->object, s->name);
 }
 
 /* What has another value was set by somebody else. */
-static void replace_slots(replacing *w, const pd_object *o, const pd_relocations *r)
+static uintptr_t choose_for_agent(const work *w, const slot *s)
 {
-    const size_t len = r->rows ? r->size / sizeof *r->rows : 0;
-    for (size_t i = 0; i < len; i++) {
-        const char *name;
-        uintptr_t *slot = pd_object_slot(o, &r->rows[i], &name);
-        const ElfW(Sym) *symbol =
-            name && !((uintptr_t)slot % sizeof *slot) ? pd_object_find(&w->agent, name) : NULL;
-        const uintptr_t real = symbol ? real_of(w, symbol, name) : 0;
-        if (!real)
-            continue;
-        const uintptr_t ours = w->agent.base + symbol->st_value, now = word_at(slot);
-        if (w->is_undone ? now == ours : now == real || is_unbound(o, r, now, name))
-            w->is_refused |= !write_word(o, slot, w->is_undone ? real : ours);
-    }
+    const ElfW(Sym) *symbol = pd_object_find(&w->owner, s->name);
+    const uintptr_t real = symbol ? real_of(w, symbol, s->name) : 0;
+    const uintptr_t ours = real ? w->owner.base + symbol->st_value : 0;
+    if (w->is_undone)
+        return real && s->now == ours ? real : 0;
+    return real && (s->now == real || is_unbound(s)) ? ours : 0;
 }
 
 static int find_agent(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     (void)size;
-    replacing *w = cookie;
-    return pd_object_open(&w->agent, info) && is_agent(&w->agent);
-}
-
-static int replace_in_object(struct dl_phdr_info *info, size_t size, void *cookie)
-{
-    (void)size;
-    replacing *w = cookie;
-    pd_object o;
-    if (!pd_object_open(&o, info))
-        return 0;
-    replace_slots(w, &o, &o.plain);
-    replace_slots(w, &o, &o.calls);
-    return 0;
+    work *w = cookie;
+    return pd_object_open(&w->owner, info) && is_agent(&w->owner);
 }
 
 bool pd_slots_replace(bool is_undone)
 {
-    replacing w = {.is_undone = is_undone};
+    work w = {.choose = choose_for_agent, .is_undone = is_undone};
     if (!dl_iterate_phdr(find_agent, &w))
         return false;
-    dl_iterate_phdr(replace_in_object, &w);
+    dl_iterate_phdr(set_slots_of_object, &w);
     return !w.is_refused;
 }
 
