@@ -67,11 +67,16 @@ static int find_path(const char *name, char path[PATH_LEN])
     return has_base ? held : AT_FDCWD;
 }
 
-int pd_spool_open(const char *name, int flags)
+static int open_in_directory(const char *name, int flags, mode_t mode)
 {
     char path[PATH_LEN];
     int base = find_path(name, path);
-    return pd_open_high(openat(base, path, flags | O_NOFOLLOW | O_CLOEXEC, 0600));
+    return pd_open_high(openat(base, path, flags | O_NOFOLLOW | O_CLOEXEC, mode));
+}
+
+int pd_spool_open(const char *name, int flags)
+{
+    return open_in_directory(name, flags, 0600);
 }
 
 int pd_spool_stat(const char *name, struct stat *status)
@@ -143,9 +148,8 @@ static void find_descriptor(char path[NAME_MAX_LEN], int fd)
  * behind. Needs /proc and a file system with O_TMPFILE. */
 static int create_nameless(void)
 {
-    char path[PATH_LEN], descriptor[NAME_MAX_LEN];
-    int base = find_path("/.", path);
-    int fd = pd_open_high(openat(base, path, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    char descriptor[NAME_MAX_LEN];
+    int fd = open_in_directory("/.", O_TMPFILE | O_WRONLY, 0666);
     find_descriptor(descriptor, fd);
     if (fd >= 0 && access(descriptor, F_OK) == 0)
         return fd;
@@ -153,36 +157,17 @@ static int create_nameless(void)
     return -1;
 }
 
-/* Two threads may write at once. The address of the struct makes their names different. */
-static int create_named(spool_file *file)
+/* Creates the file, without a name if the file system supports that. Its descriptor is above 2, or -1 and errno. Two
+ * threads may write at once: the address of the struct makes their names different. */
+static void create_file(spool_file *file)
 {
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    char path[PATH_LEN];
+    *file = (spool_file){.fd = create_nameless()};
+    if (file->fd >= 0)
+        return;
     snprintf(file->temporary, sizeof file->temporary, "/.pprofdelta-%d-%p", (int)getpid(),
              (void *)file);
-    int base = find_path(file->temporary, path);
-    int fd = openat(base, path, flags, 0666);
-    if (fd < 0 && errno == EEXIST) {
-        /* left by a process of the same pid that was killed */
-        unlinkat(base, path, 0);
-        fd = openat(base, path, flags, 0666);
-    }
-    int high = pd_open_high(fd);
-    PD_KEEP_ERRNO;
-    if (fd >= 0 && high < 0)
-        unlinkat(base, path, 0);
-    return high;
-}
-
-/* Creates the file, without a name if the file system supports that. Returns a descriptor above 2, or -1
- * and errno. */
-static int create_file(spool_file *file)
-{
-    file->temporary[0] = '\0';
-    file->fd = create_nameless();
-    if (file->fd < 0)
-        file->fd = create_named(file);
-    return file->fd;
+    pd_spool_remove(file->temporary); /* of a process of the same pid that was killed */
+    file->fd = open_in_directory(file->temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
 }
 
 /* Renames without replacing a file: by a hard link, or after a check where there are none. Returns 0 or an
@@ -241,13 +226,12 @@ int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uin
                    pd_fixed_text *path)
 {
     spool_file file;
-    if (create_file(&file) < 0)
-        return errno;
+    create_file(&file);
     *number = atomic_load(&pd_the_agent.next_number);
-    int error = write(file.fd, cookie);
+    int error = file.fd < 0 ? errno : write(file.fd, cookie);
     if (!error)
         error = publish_file(&file, ending, number, path);
-    close(file.fd);
+    pd_close(file.fd);
     if (error && *file.temporary)
         pd_spool_remove(file.temporary);
     return error;
