@@ -27,6 +27,7 @@ bool pd_object_holds(const struct dl_phdr_info *info, uintptr_t address)
 typedef struct search {
     uintptr_t address;
     pd_object_range found;
+    const char *path;
 } search;
 
 static int find_range(struct dl_phdr_info *info, size_t size, void *cookie)
@@ -35,14 +36,16 @@ static int find_range(struct dl_phdr_info *info, size_t size, void *cookie)
     search *s = cookie;
     const bool is_it = pd_object_holds(info, s->address);
     if (is_it)
-        s->found = pd_object_range_of(info);
+        *s = (search){s->address, pd_object_range_of(info), info->dlpi_name};
     return is_it;
 }
 
-pd_object_range pd_object_range_at(uintptr_t address)
+pd_object_range pd_object_range_at(uintptr_t address, const char **path)
 {
     search s = {.address = address};
     dl_iterate_phdr(find_range, &s);
+    if (path && s.path)
+        *path = s.path;
     return s.found;
 }
 
@@ -51,10 +54,10 @@ static pd_object_range ranges[OWNERS];
 
 void pd_code_begin(uintptr_t allocator, uintptr_t libc, uintptr_t threads)
 {
-    ranges[AGENT] = pd_object_range_at((uintptr_t)pd_code_begin);
-    ranges[ALLOCATOR] = pd_object_range_at(allocator);
-    ranges[LIBC] = pd_object_range_at(libc);
-    ranges[THREADS] = pd_object_range_at(threads);
+    ranges[AGENT] = pd_object_range_at((uintptr_t)pd_code_begin, NULL);
+    ranges[ALLOCATOR] = pd_object_range_at(allocator, NULL);
+    ranges[LIBC] = pd_object_range_at(libc, NULL);
+    ranges[THREADS] = pd_object_range_at(threads, NULL);
 }
 
 pd_object_range pd_code_own(void)

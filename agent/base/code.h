@@ -38,8 +38,9 @@ pd_object_range pd_code_own(void);
  * between its segments. */
 pd_object_range pd_object_range_of(const struct dl_phdr_info *info);
 
-/* The range of the object that holds the address, or one of zeros. */
-pd_object_range pd_object_range_at(uintptr_t address);
+/* The range of the object that holds the address, or one of zeros. *path (NULL: it is not wanted) is left then; it is
+ * empty for the program, and valid until the object is unloaded. */
+pd_object_range pd_object_range_at(uintptr_t address, const char **path);
 
 /* Does a segment of the object hold the address? */
 bool pd_object_holds(const struct dl_phdr_info *info, uintptr_t address);

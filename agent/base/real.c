@@ -81,8 +81,8 @@ static void *no_pvalloc(size_t size)
 
 bool pd_real_is_beside_realloc(const void *function)
 {
-    const pd_object_range of_realloc = pd_object_range_at((uintptr_t)found.realloc);
-    return pd_object_range_at((uintptr_t)function).begin == of_realloc.begin;
+    const pd_object_range of_realloc = pd_object_range_at((uintptr_t)found.realloc, NULL);
+    return pd_object_range_at((uintptr_t)function, NULL).begin == of_realloc.begin;
 }
 
 void pd_real_find(void)

@@ -51,19 +51,19 @@ static bool is_runtime(const char *object)
 /* Does the program define this operator? Its definitions come before the agent's. */
 static bool is_replaced(const char *name)
 {
-    Dl_info first_info, own_info;
-    void *first = dlsym(RTLD_DEFAULT, name);
-    return !pd_is_late() && first && dladdr(first, &first_info) && dladdr(&owner_now, &own_info) &&
-           first_info.dli_fbase != own_info.dli_fbase;
+    const uintptr_t first = (uintptr_t)dlsym(RTLD_DEFAULT, name);
+    return !pd_is_late() && first &&
+           !pd_object_range_has(pd_object_range_at((uintptr_t)&owner_now, NULL), first);
 }
 
 /* found: the next definition. */
 static owner owner_of(const char *name, void *found)
 {
-    Dl_info operator_info;
+    const char *path = "";
+    pd_object_range_at((uintptr_t)found, &path);
     if (is_replaced(name))
         return STRANGER;
-    if (!found || !dladdr(found, &operator_info) || is_runtime(operator_info.dli_fname))
+    if (!found || is_runtime(path))
         return RUNTIME;
     return pd_real_is_beside_realloc(found) ? ALLOCATOR : STRANGER;
 }
