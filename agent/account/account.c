@@ -397,7 +397,7 @@ static void save_account(void)
     memcpy(to->comment, a.comment.bytes, sizeof to->comment);
     to->nanos = pd_now();
     to->len = len;
-    const uint64_t check = pd_remains_check_account(to);
+    const uint64_t check = pd_remains_check(&to->check, pd_remains_size_of_account(to));
     atomic_signal_fence(memory_order_seq_cst);
     to->check = check;
 }

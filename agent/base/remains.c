@@ -6,44 +6,20 @@
 #include <string.h>
 
 /* By the method of FNV, a word at a time: each word that changes changes the result. */
-static uint64_t check_of(const void *from, size_t len)
+uint64_t pd_remains_check(const uint64_t *check, size_t size)
 {
-    uint64_t check = UINT64_C(0xcbf29ce484222325), word;
-    for (size_t at = 0; at + sizeof word <= len; at += sizeof word) {
-        memcpy(&word, (const char *)from + at, sizeof word);
-        check = (check ^ word) * UINT64_C(0x100000001b3);
-        check ^= check >> 32;
+    uint64_t sum = UINT64_C(0xcbf29ce484222325), word;
+    for (size_t at = sizeof word; at + sizeof word <= size; at += sizeof word) {
+        memcpy(&word, (const char *)check + at, sizeof word);
+        sum = (sum ^ word) * UINT64_C(0x100000001b3);
+        sum ^= sum >> 32;
     }
-    return check | 1;
+    return sum | 1;
 }
 
-uint64_t pd_remains_check_head(const pd_remains_head *head)
+static bool is_whole(const uint64_t *check, size_t size)
 {
-    return check_of(&head->root,
-                    offsetof(pd_remains_head, areas) - offsetof(pd_remains_head, root));
-}
-
-uint64_t pd_remains_check_beat(const pd_remains_beat *beat)
-{
-    return check_of(&beat->serial, sizeof *beat - sizeof beat->check);
-}
-
-uint64_t pd_remains_check_account(const pd_remains_account *account)
-{
-    const size_t head = offsetof(pd_remains_account, rows) - sizeof account->check;
-    return check_of(&account->len, head + (size_t)account->len);
-}
-
-uint64_t pd_remains_check_function(const pd_remains_function *function)
-{
-    return check_of(&function->name_len,
-                    pd_remains_size_of_function(function->name_len, function->file_len) -
-                        sizeof function->check);
-}
-
-uint64_t pd_remains_check_frame(const pd_remains_frame *frame)
-{
-    return check_of(&frame->function, sizeof *frame - sizeof frame->check);
+    return *check == pd_remains_check(check, size);
 }
 
 bool pd_remains_name_frame(pd_remains_find *find, const void *cookie, uint64_t number,
@@ -54,12 +30,12 @@ bool pd_remains_name_frame(pd_remains_find *find, const void *cookie, uint64_t n
     const pd_remains_function *function = NULL;
     if (number >> 48 == PD_REMAINS_NUMBER >> 48)
         frame = find(cookie, number ^ PD_REMAINS_NUMBER, sizeof *frame);
-    if (frame && frame->check == pd_remains_check_frame(frame))
+    if (frame && is_whole(&frame->check, sizeof *frame))
         function = find(cookie, frame->function, sizeof *function);
-    if (!function || function->name_len > LONGEST || function->file_len > LONGEST ||
-        !find(cookie, frame->function,
-              pd_remains_size_of_function(function->name_len, function->file_len)) ||
-        function->check != pd_remains_check_function(function) ||
+    if (!function || function->name_len > LONGEST || function->file_len > LONGEST)
+        return false;
+    const size_t size = pd_remains_size_of_function(function->name_len, function->file_len);
+    if (!find(cookie, frame->function, size) || !is_whole(&function->check, size) ||
         function->text[function->name_len] ||
         function->text[function->name_len + 1 + function->file_len])
         return false;
@@ -70,17 +46,13 @@ bool pd_remains_name_frame(pd_remains_find *find, const void *cookie, uint64_t n
     return true;
 }
 
-static bool is_whole(const pd_remains_beat *beat)
-{
-    return beat->check == pd_remains_check_beat(beat);
-}
-
 const pd_remains_beat *pd_remains_last_beat(const pd_remains_head *head)
 {
     const pd_remains_beat *a = &head->beats[0], *b = &head->beats[1];
-    if (is_whole(a) && (!is_whole(b) || a->serial > b->serial))
+    const bool has_b = is_whole(&b->check, sizeof *b);
+    if (is_whole(&a->check, sizeof *a) && (!has_b || a->serial > b->serial))
         return a;
-    return is_whole(b) ? b : NULL;
+    return has_b ? b : NULL;
 }
 
 void pd_remains_beat_now(pd_remains_head *head, int64_t nanos, uint64_t next_number)
@@ -89,7 +61,7 @@ void pd_remains_beat_now(pd_remains_head *head, int64_t nanos, uint64_t next_num
     const uint64_t serial = last ? last->serial + 1 : 1;
     pd_remains_beat *beat = &head->beats[serial & 1];
     *beat = (pd_remains_beat){0, serial, nanos, next_number};
-    beat->check = pd_remains_check_beat(beat);
+    beat->check = pd_remains_check(&beat->check, sizeof *beat);
 }
 
 pd_stat pd_stat_read(const char *text)

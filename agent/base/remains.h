@@ -16,6 +16,8 @@
 
 #include "pprofdelta_common.h"
 
+#include <stddef.h>
+
 #define PD_REMAINS_ENDING ".live"     /* of the name; a number may follow: ".live.1" */
 #define PD_REMAINS_USER   "uid-"      /* of the name of a folder for one user; the number follows */
 #define PD_REMAINS_LOST   ".lost.txt" /* of the name of a file about windows that were lost */
@@ -114,14 +116,16 @@ typedef struct pd_remains_head {
     pd_remains_account account;
 } pd_remains_head;
 
-/* The checks of whole words; never 0. */
-uint64_t pd_remains_check_head(const pd_remains_head *head);
-uint64_t pd_remains_check_beat(const pd_remains_beat *beat);
-uint64_t pd_remains_check_account(const pd_remains_account *account); /* len is checked before */
+/* The check of a record of so many bytes, which begins with it: of the words behind it. Never 0. Sizes that the record
+ * itself has are compared with their bounds before. */
+uint64_t pd_remains_check(const uint64_t *check, size_t size);
 
-uint64_t
-pd_remains_check_function(const pd_remains_function *function); /* the lengths are checked before */
-uint64_t pd_remains_check_frame(const pd_remains_frame *frame);
+enum { PD_REMAINS_HEAD_SIZE = offsetof(pd_remains_head, areas) - offsetof(pd_remains_head, check) };
+
+static inline size_t pd_remains_size_of_account(const pd_remains_account *account)
+{
+    return offsetof(pd_remains_account, rows) + (size_t)account->len;
+}
 
 static inline size_t pd_remains_size_of_function(uint32_t name_len, uint32_t file_len)
 {

@@ -95,7 +95,7 @@ static void name_process(pd_remains_head *head)
     head->dev = file_status.st_dev;
     head->ino = file_status.st_ino;
     describe_process(&head->process);
-    head->check = pd_remains_check_head(head);
+    head->check = pd_remains_check(&head->check, PD_REMAINS_HEAD_SIZE);
     head->account.check = 0; /* that of the parent, before a fork */
     beat_head(head);
     for (unsigned i = 0; i < PD_REMAINS_AREAS; i++)

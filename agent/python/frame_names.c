@@ -144,8 +144,8 @@ static uint64_t intern_function(const char *name, size_t name_len, const char *f
     slot *at = have_slots() ? find_slot(slots, slots_len, hash) : NULL;
     if (!at || at->hash)
         return at ? at->address : 0;
-    pd_remains_function *function =
-        new_record(pd_remains_size_of_function((uint32_t)name_len, (uint32_t)file_len));
+    const size_t size = pd_remains_size_of_function((uint32_t)name_len, (uint32_t)file_len);
+    pd_remains_function *function = new_record(size);
     if (!function)
         return 0;
     function->name_len = (uint32_t)name_len;
@@ -153,7 +153,7 @@ static uint64_t intern_function(const char *name, size_t name_len, const char *f
     function->first_line = (uint32_t)first_line;
     memcpy(function->text, name, name_len);
     memcpy(function->text + name_len + 1, file, file_len);
-    function->check = pd_remains_check_function(function);
+    function->check = pd_remains_check(&function->check, size);
     *at = (slot){hash, (uintptr_t)function};
     slots_used++;
     return at->address;
@@ -171,7 +171,7 @@ static uint64_t intern_frame(uint64_t function, uint64_t line)
         return 0;
     frame->function = function;
     frame->line = line;
-    frame->check = pd_remains_check_frame(frame);
+    frame->check = pd_remains_check(&frame->check, sizeof *frame);
     *at = (slot){hash, (uintptr_t)frame};
     slots_used++;
     return at->address;

@@ -197,7 +197,7 @@ static const char *read_file(remains *r)
     if (head.magic != PD_REMAINS_MAGIC)
         return "is not what the heap agent of this version leaves; the pprofdelta that recorded it "
                "can recover it";
-    if (head.check != pd_remains_check_head(&head))
+    if (head.check != pd_remains_check(&head.check, PD_REMAINS_HEAD_SIZE))
         return damaged;
     const fate now = has_ended(&head, &r->status);
     return now == ENDED   ? read_areas(r, &head, size)
@@ -331,8 +331,9 @@ static pprofdelta_status set_account(const remains *r, pprofdelta_error *err)
     size_t count = 0;
     if (!r->head->has_account)
         return PPROFDELTA_OK;
-    const bool is_whole = from->check && from->len <= sizeof from->rows - 2 &&
-                          from->check == pd_remains_check_account(from);
+    const bool is_whole =
+        from->check && from->len <= sizeof from->rows - 2 &&
+        from->check == pd_remains_check(&from->check, pd_remains_size_of_account(from));
     memset(from->rows + sizeof from->rows - 2, 0, 2);
     if (is_whole)
         count = read_rows(from, &to);

@@ -99,9 +99,10 @@ TEST(only_the_number_of_a_frame_is_looked_up)
     function->file_len = 7;
     function->first_line = 40;
     memcpy(function->text, text, sizeof text);
-    function->check = pd_remains_check_function(function);
+    function->check =
+        pd_remains_check(&function->check, pd_remains_size_of_function(function->name_len, 7));
     pd_remains_frame one = {.function = (uintptr_t)function, .line = 42};
-    one.check = pd_remains_check_frame(&one);
+    one.check = pd_remains_check(&one.check, sizeof one);
     const uint64_t at = (uintptr_t)&one;
     pprofdelta_frame frame;
     CHECK(pd_remains_name_frame(find_counted, NULL, at | PD_REMAINS_NUMBER, &frame));
