@@ -43,18 +43,13 @@ static const pprofdelta_frame part_frames[PARTS] = {
 /* Named rows: a part with the name of a file or of an area. */
 enum { NAMES_MAX = 1024, TEXT_MAX = 64 << 10 };
 
-typedef struct named {
-    part part;
-    pprofdelta_frame frames[2]; /* the part, and the name */
-    int64_t bytes, mapped;
-} named;
-
 static struct account {
-    int64_t resident;            /* bytes: of the process, and of these parts of it */
-    int64_t heap, agent, arenas; /* heap: with the arenas of Python */
+    int64_t resident;       /* bytes of the process */
+    int64_t by_part[PARTS]; /* ... and of the parts that have one row */
+    int64_t heap;           /* the allocator's, with the arenas of Python */
     int64_t arenas_in_use;
     int64_t by_slot[PD_SLOTS_MAX], mapped[PD_SLOTS_MAX];
-    named names[NAMES_MAX];
+    pprofdelta_frame names[NAMES_MAX][2]; /* of the named rows: the part, and the name */
     size_t names_len, text_len;
     char text[TEXT_MAX];
     pd_range ranges[PD_RANGES_MAX];
@@ -65,6 +60,16 @@ static struct account {
     size_t rows_len;
     pd_fixed_text comment;
 } a;
+
+static const pd_slot_stack no_stack;
+
+static void add_row(const pprofdelta_frame *frames, size_t len, pd_slot_stack stack, int64_t bytes,
+                    int64_t mapped)
+{
+    if (bytes)
+        a.rows[a.rows_len++] =
+            (pprofdelta_heap_row){frames, len, stack.stack, stack.depth, bytes, mapped};
+}
 
 static const char *keep_name(pd_bytes name)
 {
@@ -78,11 +83,14 @@ static const char *keep_name(pd_bytes name)
     return kept;
 }
 
-static named *find_named(part p, pd_bytes name)
+static pprofdelta_heap_row *find_named(part p, pd_bytes name)
 {
-    for (size_t i = a.names_len; i-- > 0;) /* the areas of a file follow each other */
-        if (a.names[i].part == p && pd_bytes_are(name, a.names[i].frames[1].name))
-            return &a.names[i];
+    for (size_t i = a.rows_len; i-- > 0;) { /* the areas of a file follow each other */
+        const pprofdelta_frame *frames = a.rows[i].frames;
+        if (a.rows[i].frames_len == 2 && frames->name == part_frames[p].name &&
+            pd_bytes_are(name, frames[1].name))
+            return &a.rows[i];
+    }
     return NULL;
 }
 
@@ -92,18 +100,21 @@ static void add_named(part p, pd_bytes name, uint64_t bytes, uint64_t mapped)
     static const char more[] = "(more)";
     if (!bytes)
         return;
-    named *n = find_named(p, name);
+    pprofdelta_heap_row *row = find_named(p, name);
     const char *kept = NULL;
-    if (!n && a.names_len < NAMES_MAX - PARTS)
+    if (!row && a.names_len < NAMES_MAX - PARTS)
         kept = keep_name(name);
-    if (!n && !kept && !(n = find_named(p, pd_bytes_of(more))))
+    if (!row && !kept && !(row = find_named(p, pd_bytes_of(more))))
         kept = more;
     if (kept) {
-        n = &a.names[a.names_len++];
-        *n = (named){.part = p, .frames = {part_frames[p], {.name = kept}}};
+        pprofdelta_frame *frames = a.names[a.names_len++];
+        frames[0] = part_frames[p];
+        frames[1] = (pprofdelta_frame){.name = kept};
+        add_row(frames, 2, no_stack, (int64_t)bytes, (int64_t)mapped);
+    } else {
+        row->value += (int64_t)bytes;
+        row->second += (int64_t)mapped;
     }
-    n->bytes += (int64_t)bytes;
-    n->mapped += (int64_t)mapped;
 }
 
 static void add_text(part p, const char *name, uint64_t bytes, uint64_t mapped)
@@ -236,18 +247,14 @@ static void give_owner(const dividing *d, owner o, uint64_t bytes, uint64_t mapp
 {
     if (o.part == PART_ANONYMOUS)
         a.by_slot[o.slot] += (int64_t)bytes;
-    else if (o.part == PART_LIVE)
-        a.heap += (int64_t)bytes;
-    else if (o.part == PART_ARENA_SLACK)
-        a.arenas += (int64_t)bytes;
-    else if (o.part == PART_AGENT)
-        a.agent += (int64_t)bytes;
     else if (o.part == PART_STACKS)
         add_text(PART_STACKS, "other threads", bytes, mapped);
     else if (o.part == PART_FILE_DIRTY)
         add_named(PART_FILE_DIRTY, d->file, bytes, mapped);
-    else
+    else if (o.part == PART_LEFT)
         give_to_area(d, bytes, mapped);
+    else
+        a.by_part[o.part] += (int64_t)bytes;
 }
 
 /* Gives each owner in the area its resident pages. The last one gets the rest: the numbers of pages may be of
@@ -294,14 +301,6 @@ static void take_area(void *cookie, const pd_smaps_area *area)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static void add_row(const pprofdelta_frame *frames, size_t len, pd_slot_stack stack, int64_t bytes,
-                    int64_t mapped)
-{
-    if (bytes)
-        a.rows[a.rows_len++] =
-            (pprofdelta_heap_row){frames, len, stack.stack, stack.depth, bytes, mapped};
-}
-
 /* A stack through code that has been unloaded since has no names any more. */
 static void add_mapping_row(uint32_t slot)
 {
@@ -319,27 +318,25 @@ static void add_mapping_row(uint32_t slot)
 /* What is in use in the arenas of Python is in the live heap, too, so what they have beyond that is slack. */
 static void make_rows(int64_t live)
 {
-    const pd_slot_stack none = {.depth = 0};
-    int64_t resident = live < a.heap ? live : a.heap, slack = a.heap - resident;
-    int64_t of_arenas = a.arenas > a.arenas_in_use ? a.arenas - a.arenas_in_use : 0;
-    of_arenas = of_arenas < slack ? of_arenas : slack;
-    add_row(&part_frames[PART_LIVE], 1, none, resident, 0);
-    add_row(&part_frames[PART_SLACK], 1, none, slack - of_arenas, 0);
-    add_row(&part_frames[PART_ARENA_SLACK], 1, none, of_arenas, 0);
-    add_row(&part_frames[PART_AGENT], 1, none, a.agent, 0);
+    const int64_t slack = live < a.heap ? a.heap - live : 0;
+    int64_t *of_arenas = &a.by_part[PART_ARENA_SLACK];
+    *of_arenas = *of_arenas > a.arenas_in_use ? *of_arenas - a.arenas_in_use : 0;
+    *of_arenas = *of_arenas < slack ? *of_arenas : slack;
+    a.by_part[PART_LIVE] = a.heap - slack;
+    a.by_part[PART_SLACK] = slack - *of_arenas;
+    for (part p = 0; p < PARTS; p++)
+        add_row(&part_frames[p], 1, no_stack, a.by_part[p], 0);
     for (uint32_t slot = 0; slot < PD_SLOTS_MAX; slot++)
         if (a.by_slot[slot])
             add_mapping_row(slot);
-    for (size_t i = 0; i < a.names_len; i++)
-        add_row(a.names[i].frames, 2, none, a.names[i].bytes, a.names[i].mapped);
 }
 
-static void make_comment(int64_t live, bool is_last)
+static void make_comment(int64_t live, int64_t arenas, bool is_last)
 {
     pd_text_add(&a.comment, "pprofdelta: account rss=%jd live_estimate=%jd heap_resident=%jd",
                 (intmax_t)a.resident, (intmax_t)live, (intmax_t)a.heap);
-    if (a.arenas)
-        pd_text_add(&a.comment, " python_arenas=%jd python_arenas_in_use=%jd", (intmax_t)a.arenas,
+    if (arenas)
+        pd_text_add(&a.comment, " python_arenas=%jd python_arenas_in_use=%jd", (intmax_t)arenas,
                     (intmax_t)a.arenas_in_use);
     if (!is_last) /* the thread that ends the process may hold a lock of the allocator */
         pd_counters_add(&a.comment);
@@ -429,7 +426,8 @@ static bool is_due(bool is_last)
 
 static void clear_account(void)
 {
-    a.resident = a.heap = a.agent = a.arenas = a.arenas_in_use = 0;
+    memset(a.by_part, 0, sizeof a.by_part);
+    a.resident = a.arenas_in_use = 0;
     a.areas_changed = 0;
     a.names_len = a.text_len = a.rows_len = a.ranges_at = a.comment.len = 0;
     a.comment.bytes[0] = '\0';
@@ -459,8 +457,9 @@ static void make_account(const pprofdelta_heap_stats *stats, bool is_last)
     uint64_t begun = pd_nanos_of(CLOCK_THREAD_CPUTIME_ID);
     find_all();
     int error = pd_smaps_read(take_area, &d);
-    a.heap += a.arenas;
-    for (size_t i = 0; i < a.ranges_len && a.arenas; i++)
+    const int64_t arenas = a.by_part[PART_ARENA_SLACK];
+    a.heap = a.by_part[PART_LIVE] + arenas;
+    for (size_t i = 0; i < a.ranges_len && arenas; i++)
         if (a.ranges[i].slot == PD_SLOT_ARENAS)
             a.arenas_in_use += (int64_t)pd_arenas_in_use(a.ranges[i].begin, a.ranges[i].end);
     pd_memory_end();
@@ -473,7 +472,7 @@ static void make_account(const pprofdelta_heap_stats *stats, bool is_last)
     }
     const int64_t live = stats->inuse_bytes > 0 ? stats->inuse_bytes : 0;
     make_rows(live);
-    make_comment(live, is_last);
+    make_comment(live, arenas, is_last);
     if (pd_region_head())
         save_account();
 }
