@@ -2,7 +2,6 @@
  * come earlier (malloc, mmap, exec) work before it and are not recorded. */
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
-#include "agent/base/code.h"
 #include "agent/base/inherit.h"
 #include "agent/base/object.h"
 #include "agent/base/real.h"
@@ -18,11 +17,6 @@
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <unistd.h>
-
-static void give_up(const char *why, const char *what)
-{
-    pd_notice_print(PD_NOTICE_ASIDE, "nothing is recorded in this process: %s%s", why, what);
-}
 
 /* The compressor allocates once, when the first profile is written. malloc cannot be called there
  * if that is in a signal handler. So the agent's own copy of the compressor gets pages. */
@@ -104,17 +98,14 @@ static bool begin_tracking(void)
 {
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
-    /* First: what the agent maps is known as its own. Older C libraries have the functions of threads in a library of
-     * their own. */
-    pd_code_begin((uintptr_t)pd_real.malloc, pd_next_definition("getpid"),
-                  pd_next_definition("pthread_getattr_np"));
+    pd_code_begin(); /* first: what the agent maps is known as its own */
     pd_reserve_begin();
     if (pd_given.live)
         pd_region_begin();
     pd_function_names_begin();
     set_compressor_memory();
     if (make_tracker(&heap, &err) != PPROFDELTA_OK) {
-        give_up(err.text, "");
+        pd_notice_refuse(err.text, "");
         return false;
     }
     pd_spool_begin();
@@ -134,7 +125,7 @@ static bool begin_tracking(void)
         pd_extra_begin();
     pd_python_begin();
     if (!pd_agent_set_heap(heap)) {
-        give_up("there is no memory for it", "");
+        pd_notice_refuse("there is no memory for it", "");
         return false;
     }
     if (!pd_the_agent.is_late) {
@@ -144,14 +135,19 @@ static bool begin_tracking(void)
     return true;
 }
 
-/* Of a late start. What cannot be undone is left out: handlers of signals, and changes of the tables in which the
- * loader searches. */
-static bool begin_late(void)
+static void begin_base(void)
 {
     pd_real_find();
     pd_inherit_begin();
     pd_notice_begin();
     pd_program_begin();
+}
+
+/* Of a late start. What cannot be undone is left out: handlers of signals, and changes of the tables in which the
+ * loader searches. */
+static bool begin_late(void)
+{
+    begin_base();
     bool has_begun = begin_tracking();
     atomic_store_explicit(&pd_the_agent.has_begun, has_begun, memory_order_release);
     return has_begun;
@@ -165,17 +161,15 @@ __attribute__((constructor)) static void begin(void)
         pd_the_agent.begin = begin_late;
         return;
     }
-    pd_real_find();
-    pd_inherit_begin();
-    pd_notice_begin();
-    pd_program_begin();
+    begin_base();
     const char *wrong = pd_settings_read(&pd_given, NULL);
     if (getauxval(AT_SECURE))
-        give_up("it runs with other rights than its user (setuid, setgid or capabilities)", "");
+        pd_notice_refuse("it runs with other rights than its user (setuid, setgid or capabilities)",
+                         "");
     else if (wrong)
-        give_up("the value of this variable is invalid: ", wrong);
+        pd_notice_refuse("the value of this variable is invalid: ", wrong);
     else if (!pd_malloc_is_ours())
-        give_up("the program has its own malloc, which the agent cannot replace", "");
+        pd_notice_refuse("the program has its own malloc, which the agent cannot replace", "");
     else
         begin_tracking();
     atomic_store_explicit(&pd_the_agent.has_begun, true, memory_order_release);

@@ -7,7 +7,7 @@
 #include "agent/account/account.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/code.h"
+#include "agent/base/object.h"
 #include "agent/base/region.h"
 #include "agent/stacks/stacks.h"
 

@@ -1,7 +1,7 @@
 /* What the kernel shows of this process: see account.h. */
 #include "agent/account/account.h"
 
-#include "agent/base/code.h"
+#include "agent/base/object.h"
 #include "process/maps.h"
 #include "process/proc.h"
 

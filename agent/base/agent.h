@@ -224,7 +224,10 @@ typedef enum pd_notice {
 __attribute__((format(printf, 2, 3))) void pd_notice_print(pd_notice topic, const char *format,
                                                            ...);
 
-/* The same, and returns a descriptor to which more may be written, or -1. The caller gives it to
+/* Says why nothing is recorded: the one behind the other. */
+void pd_notice_refuse(const char *why, const char *what);
+
+/* The same as pd_notice_print, and returns a descriptor to which more may be written, or -1. The caller gives it to
  * pd_notice_close. */
 int pd_notice_open(pd_notice topic, const pd_fixed_text *text);
 void pd_notice_close(int fd);

@@ -165,7 +165,7 @@ static const char *check_rights(int fd)
 }
 
 /* What the path of the loader of a C library contains that does not take the agent. musl takes one that was
- * built with glibc: see code.h. */
+ * built with glibc: see object.h. */
 #ifndef __GLIBC__
 #define OTHER_LIBC "/ld-linux", "/ld64.so", "/ld.so"
 #elif __SIZEOF_POINTER__ == 8

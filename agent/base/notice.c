@@ -142,3 +142,8 @@ void pd_notice_print(pd_notice topic, const char *format, ...)
     va_end(list);
     pd_notice_close(pd_notice_open(topic, &text));
 }
+
+void pd_notice_refuse(const char *why, const char *what)
+{
+    pd_notice_print(PD_NOTICE_ASIDE, "nothing is recorded in this process: %s%s", why, what);
+}

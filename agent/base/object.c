@@ -1,8 +1,97 @@
-/* The dynamic tables of an object in memory: see object.h. */
+/* The objects of the process: see object.h. */
 #include "agent/base/object.h"
 
 #include <stdatomic.h>
 #include <string.h>
+
+pd_object_range pd_object_range_of(const struct dl_phdr_info *info)
+{
+    pd_object_range range = {UINTPTR_MAX, 0};
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        uintptr_t end = begin + info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
+            continue;
+        range.begin = begin < range.begin ? begin : range.begin;
+        range.end = end > range.end ? end : range.end;
+    }
+    return range;
+}
+
+bool pd_object_holds(const struct dl_phdr_info *info, uintptr_t address)
+{
+    for (size_t i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+            address - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) < info->dlpi_phdr[i].p_memsz)
+            return true;
+    return false;
+}
+
+typedef struct range_search {
+    uintptr_t address;
+    pd_object_range found;
+    const char *path;
+} range_search;
+
+static int find_range(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    (void)size;
+    range_search *s = cookie;
+    const bool is_it = pd_object_holds(info, s->address);
+    if (is_it)
+        *s = (range_search){s->address, pd_object_range_of(info), info->dlpi_name};
+    return is_it;
+}
+
+pd_object_range pd_object_range_at(uintptr_t address, const char **path)
+{
+    range_search s = {.address = address};
+    dl_iterate_phdr(find_range, &s);
+    if (path && s.path)
+        *path = s.path;
+    return s.found;
+}
+
+/* ---- whose code is an address ----------------------------------------------------------------- */
+
+enum { AGENT, LIBC, THREADS, ALLOCATOR, OWNERS };
+static pd_object_range ranges[OWNERS];
+
+/* Older C libraries have the functions of threads in a library of their own. */
+void pd_code_begin(void)
+{
+    ranges[AGENT] = pd_object_range_at((uintptr_t)pd_code_begin, NULL);
+    ranges[ALLOCATOR] = pd_object_range_at(pd_next_definition("malloc"), NULL);
+    ranges[LIBC] = pd_object_range_at(pd_next_definition("getpid"), NULL);
+    ranges[THREADS] = pd_object_range_at(pd_next_definition("pthread_getattr_np"), NULL);
+}
+
+pd_object_range pd_code_own(void)
+{
+    return ranges[AGENT];
+}
+
+bool pd_code_is_own(uintptr_t pc)
+{
+    return pd_object_range_has(ranges[AGENT], pc);
+}
+
+bool pd_code_is_of_libc(uintptr_t pc)
+{
+    return pd_object_range_has(ranges[LIBC], pc) || pd_object_range_has(ranges[THREADS], pc);
+}
+
+bool pd_code_has_libc_allocator(void)
+{
+    return ranges[ALLOCATOR].begin == ranges[LIBC].begin;
+}
+
+bool pd_code_is_of_allocator(uintptr_t pc)
+{
+    return pd_object_range_has(ranges[ALLOCATOR], pc) && !pd_code_has_libc_allocator();
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 /* The rows of the dynamic section that are needed, and the members that they set. */
 static const struct {
@@ -122,16 +211,16 @@ bool pd_is_late(void)
     return atomic_load(&answer) == YES;
 }
 
-typedef struct search {
+typedef struct function_search {
     const pd_named_function *functions;
     size_t len;
     bool is_behind; /* the agent's place in the order has been passed, or does not count */
-} search;
+} function_search;
 
 static int find_in_object(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     (void)size;
-    search *s = cookie;
+    function_search *s = cookie;
     const bool is_own = pd_object_holds(info, (uintptr_t)pd_is_late);
     pd_object o;
     s->is_behind |= is_own;
@@ -148,7 +237,7 @@ static int find_in_object(struct dl_phdr_info *info, size_t size, void *cookie)
 
 void pd_find_functions(const pd_named_function *functions, size_t len)
 {
-    search s = {functions, len, pd_is_late()};
+    function_search s = {functions, len, pd_is_late()};
     dl_iterate_phdr(find_in_object, &s);
 }
 

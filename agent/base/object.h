@@ -1,10 +1,60 @@
-/* The dynamic tables of an object in memory: symbols by name, and the slots that the loader has filled. */
+/* The objects of the process, which are the program and its shared libraries: whose code is an address, what memory an
+ * object has, the symbols in its tables, and the slots that the loader has filled. */
 #ifndef PD_AGENT_OBJECT_H
 #define PD_AGENT_OBJECT_H
 
-#include "agent/base/code.h"
-
 #include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The agent that was built with glibc is also loaded by musl, where the process has 64 bits. So it refers
+ * weakly to what one of the two lacks. */
+extern const char *gnu_get_libc_version(void) __attribute__((weak));
+
+static inline bool pd_is_glibc(void)
+{
+    return gnu_get_libc_version != NULL;
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+typedef struct pd_object_range {
+    uintptr_t begin, end; /* begin > end: the object has no memory */
+} pd_object_range;
+
+/* Returns the range from the first byte of the object to its last. Other objects may lie in gaps
+ * between its segments. */
+pd_object_range pd_object_range_of(const struct dl_phdr_info *info);
+
+/* The range of the object that holds the address, or one of zeros. *path (NULL: it is not wanted) is left then; it is
+ * empty for the program, and valid until the object is unloaded. */
+pd_object_range pd_object_range_at(uintptr_t address, const char **path);
+
+/* Does a segment of the object hold the address? */
+bool pd_object_holds(const struct dl_phdr_info *info, uintptr_t address);
+
+static inline bool pd_object_range_has(pd_object_range range, uintptr_t address)
+{
+    return address - range.begin < range.end - range.begin;
+}
+
+/* ---- whose code is an address ----------------------------------------------------------------- */
+
+/* Finds the agent, the C library and the allocator. All of the following return false before. */
+void pd_code_begin(void);
+
+bool pd_code_is_own(uintptr_t pc);
+bool pd_code_is_of_libc(uintptr_t pc);
+
+/* False for an allocator that is part of the C library. */
+bool pd_code_is_of_allocator(uintptr_t pc);
+bool pd_code_has_libc_allocator(void);
+
+pd_object_range pd_code_own(void);
+
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 /* Relocations have an addend in the row, or where the result goes: it depends on the machine. */
 #if defined(__i386__) || defined(__arm__)

@@ -7,7 +7,7 @@
  * All mappings are locked in the way of MCL_ONFAULT first: it makes no page of the agent resident. */
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
-#include "agent/base/code.h"
+#include "agent/base/object.h"
 #include "agent/base/real.h"
 #include "agent/base/reserve.h"
 #include "process/maps.h"

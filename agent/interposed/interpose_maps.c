@@ -17,7 +17,7 @@
 #include "agent/python/python.h"
 #include "agent/account/account.h"
 #include "agent/base/agent.h"
-#include "agent/base/code.h"
+#include "agent/base/object.h"
 #include "agent/base/real.h"
 #include "agent/stacks/stacks.h"
 

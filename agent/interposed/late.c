@@ -27,11 +27,6 @@ static void rest_for(unsigned milliseconds)
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-static void refuse(const char *why, const char *what)
-{
-    pd_notice_print(PD_NOTICE_ASIDE, "nothing is recorded in this process: %s%s", why, what);
-}
-
 static pprofdelta_heap *tracker; /* NULL: not made yet */
 
 /* The tracker is made once: what it was made for does not change. */
@@ -50,9 +45,10 @@ static bool begin_again(const pd_settings *before)
         return pd_agent_again(tracker);
     }
     pd_given = *before;
-    refuse("it was recorded before, with another --rate, --format, --no-account, --no-live-file or "
-           "--probes-only; give the same",
-           "");
+    pd_notice_refuse(
+        "it was recorded before, with another --rate, --format, --no-account, --no-live-file or "
+        "--probes-only; give the same",
+        "");
     return false;
 }
 
@@ -63,15 +59,15 @@ static bool begin_recording(void)
     const char *wrong = pd_settings_read(&pd_given, control.settings);
     pd_notice_begin_attached(control.has_lease ? &control : NULL);
     if (wrong)
-        refuse("the value of this variable is invalid: ", wrong);
+        pd_notice_refuse("the value of this variable is invalid: ", wrong);
     else if (pd_program_has_malloc())
-        refuse("the program has its own malloc, which the agent cannot replace", "");
+        pd_notice_refuse("the program has its own malloc, which the agent cannot replace", "");
     else if (!pd_given.probes && *pd_given.dir && access(pd_given.dir, W_OK | X_OK))
-        refuse("it cannot write to the directory: ", pd_words_of_error(errno));
+        pd_notice_refuse("it cannot write to the directory: ", pd_words_of_error(errno));
     else {
         pd_real_find();
         if (!pd_slots_replace(false))
-            refuse("the system does not let the agent replace malloc", "");
+            pd_notice_refuse("the system does not let the agent replace malloc", "");
         else if (tracker ? begin_again(&before) : pd_the_agent.begin()) {
             tracker = pd_agent_heap();
             return true;

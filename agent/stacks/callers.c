@@ -1,7 +1,7 @@
 /* The callers of an allocation: see stacks.h. */
 #include "agent/stacks/stacks.h"
 
-#include "agent/base/code.h"
+#include "agent/base/object.h"
 #include "agent/base/agent.h"
 #include "agent/stacks/cfi.h"
 

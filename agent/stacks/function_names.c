@@ -14,7 +14,7 @@
 #include "agent/stacks/stacks.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/code.h"
+#include "agent/base/object.h"
 #include "agent/base/reserve.h"
 #include "process/elf.h"
 #include "process/proc.h"

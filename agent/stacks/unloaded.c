@@ -6,7 +6,7 @@
 #include "agent/stacks/stacks.h"
 
 #include "agent/base/agent.h"
-#include "agent/base/code.h"
+#include "agent/base/object.h"
 #include "base/lock.h"
 
 enum { RANGES_MAX = 256, OBJECTS_MAX = 1024 };
