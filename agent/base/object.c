@@ -227,10 +227,11 @@ static int find_in_object(struct dl_phdr_info *info, size_t size, void *cookie)
     if (is_own || !s->is_behind || !pd_object_open(&o, info))
         return 0;
     for (const pd_named_function *f = s->functions; f < s->functions + s->len; f++) {
-        const ElfW(Sym) *symbol = *(void **)f->function ? NULL : pd_object_find(&o, f->name);
-        const uintptr_t address = symbol ? o.base + symbol->st_value : 0;
-        if (address)
-            memcpy(f->function, &address, sizeof address);
+        uintptr_t address;
+        memcpy(&address, f->function, sizeof address);
+        const ElfW(Sym) *symbol = address ? NULL : pd_object_find(&o, f->name);
+        address = symbol ? o.base + symbol->st_value : address;
+        memcpy(f->function, &address, sizeof address);
     }
     return 0;
 }
