@@ -188,8 +188,18 @@ uint32_t pd_model_add_location(pd_model *m, pd_key ident, uint32_t mapping, uint
 
 void pd_model_add_label(pd_model *m, uint32_t key, uint32_t str, int64_t num, uint32_t num_unit)
 {
-    PD_WRITE_VARINTS(&m->writer, &m->scratch, PD_LABEL_KEY, key, str, (uint64_t)num, num_unit);
-    pd_write_part(&m->writer, &m->labels, PD_SAMPLE_LABEL, &m->scratch);
+    const uint64_t fields[] = {key, str, (uint64_t)num, num_unit};      /* from PD_LABEL_KEY on */
+    enum { HEAD = 2, FIELDS = 4, MOST = FIELDS * (1 + PD_VARINT_MAX) }; /* a length of one byte */
+    uint8_t *head = pd_write_room(&m->writer, &m->labels, HEAD + MOST);
+    if (!head)
+        return;
+    uint8_t *end = head + HEAD;
+    for (uint32_t i = 0; i < FIELDS; i++)
+        if (fields[i])
+            end = pd_varint_encode(pd_varint_encode(end, (PD_LABEL_KEY + i) << 3), fields[i]);
+    head[0] = PD_SAMPLE_LABEL << 3 | PD_WIRE_BYTES;
+    head[1] = (uint8_t)(end - head - HEAD);
+    pd_write_done(&m->labels, end);
     m->labels_len++;
 }
 

@@ -118,19 +118,20 @@ static pd_model_location location_at(const pd_transfer *t, uint32_t index, size_
 
 /* ---- what a sample refers to -------------------------------------------------------------------- */
 
-static uint32_t first_string(pd_transfer *t, uint32_t index)
+static __attribute__((cold)) uint32_t first_string(pd_transfer *t, uint32_t index)
 {
     const pd_model *from = t->from;
-    return from ? pd_model_string_of_key(t->model, pd_model_text_of(from, index),
-                                         from->string_keys.keys[index])
-                : pd_model_string(t->model, t->tables->strings[index]);
+    uint32_t id = from ? pd_model_string_of_key(t->model, pd_model_text_of(from, index),
+                                                from->string_keys.keys[index])
+                       : pd_model_string(t->model, t->tables->strings[index]);
+    t->strings[index] = id + 1;
+    return id;
 }
 
 uint32_t pd_transfer_string(pd_transfer *t, uint32_t index)
 {
-    if (!t->strings[index])
-        t->strings[index] = first_string(t, index) + 1;
-    return t->strings[index] - 1;
+    uint32_t known = t->strings[index];
+    return known ? known - 1 : first_string(t, index);
 }
 
 uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)

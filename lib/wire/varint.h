@@ -28,7 +28,10 @@ static inline const uint8_t *pd_varint_decode(const uint8_t *p, const uint8_t *e
             return p + 2;
         }
     }
-    return pd_varint_decode_long(p, end, value);
+    uint64_t decoded = 0; /* so that the caller's may be a register */
+    p = pd_varint_decode_long(p, end, &decoded);
+    *value = decoded;
+    return p;
 }
 
 /* Eight bytes as a little endian number. */

@@ -70,7 +70,7 @@ func (i *instance) size() int64 {
 const deepest = 1 << 15
 
 // pollsOfDepth: one of so many polls looks how many functions are active. That takes much longer than the rest.
-const pollsOfDepth = 8
+const pollsOfDepth = 32
 
 // Xpoll is called after some thousand calls of functions of the module. It ends the call by a panic if the account's
 // context has ended, or if too many functions are active.

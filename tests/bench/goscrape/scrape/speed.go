@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	speedRounds = 9 // windows of each row, of which the first two are not measured
-	speedWarm   = 2
+	speedWarm   = 2                      // windows of each row that are not measured
+	speedRounds = 7                      // windows, at least, that are,
+	speedTaken  = 100_000                // and their samples: what ends a garbage collection is little beside so many
 	speedLeast  = 800 * time.Millisecond // of each computer and row
 )
 
@@ -39,7 +40,7 @@ func plain(samples, percent int) ([][]byte, error) {
 		p.Sample = append(p.Sample, s)
 	}
 	var all [][]byte
-	for i := range speedRounds {
+	for i := range speedWarm + max(speedRounds, speedTaken/samples) {
 		for _, at := range draw.Perm(samples)[:samples*percent/100] {
 			allocate(p.Sample[at], int64(draw.Intn(20)+1))
 		}
