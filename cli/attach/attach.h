@@ -19,17 +19,20 @@ typedef struct cli_attach {
     bool has_report;
 } cli_attach;
 
+/* Weak: NULL on other processors than x86-64 and arm64. */
+#define CLI_ATTACH_API __attribute__((weak))
+
 /* Each returns an exit code. Open the process first: prints what forbids to attach. is_stop: to end what another run
  * records. */
-int cli_attach_open(pid_t pid, bool is_stop);
+CLI_ATTACH_API int cli_attach_open(pid_t pid, bool is_stop);
 
 /* Records it, with the agent's variables of the environment, until the time is over, or a signal. */
-int cli_attach_record(const cli_attach *how);
-int cli_attach_stop(void);
+CLI_ATTACH_API int cli_attach_record(const cli_attach *how);
+CLI_ATTACH_API int cli_attach_stop(void);
 
 /* Has the process other mounts, or another root directory? Its folder is opened through the path that *through is set
  * to, and so is a file. */
-bool cli_attach_is_apart(pid_t pid, char through[64]);
+CLI_ATTACH_API bool cli_attach_is_apart(pid_t pid, char through[64]);
 
 /* load.c. Brings the agent into the process. */
 int cli_attach_load(const cli_target *t, const cli_attach *how, const cli_tls *tls);

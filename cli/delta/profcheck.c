@@ -3,132 +3,99 @@
 #include "keep.h"
 #include "numbers.h"
 
+#include <string.h>
+
 typedef Pd__Otlp__Profile otlp_profile;
 typedef Pd__Otlp__Dictionary dictionary;
 
-enum { MAPPING, LOCATION, FUNCTION, LINK, STRING, ATTRIBUTE, STACK, TABLES };
+/* The tables of a dictionary are its fields. What refers to an entry of NAME_table is called NAME_index or NAME_indices,
+ * and to a string, ..._strindex. */
+#define FIELDS pd__otlp__dictionary__descriptor.fields
 
-static const char *const table_names[TABLES] = {"mapping", "location",  "function", "link",
-                                                "string",  "attribute", "stack"};
+enum { TABLES = 7 };
 
-static void count_entries(const dictionary *d, size_t lens[TABLES])
+static const void *member_at(const ProtobufCMessage *message, unsigned offset)
 {
-    lens[MAPPING] = d->n_mapping_table;
-    lens[LOCATION] = d->n_location_table;
-    lens[FUNCTION] = d->n_function_table;
-    lens[LINK] = d->n_link_table;
-    lens[STRING] = d->n_string_table;
-    lens[ATTRIBUTE] = d->n_attribute_table;
-    lens[STACK] = d->n_stack_table;
+    return (const char *)message + offset;
+}
+
+static size_t count_entries(const dictionary *d, unsigned table)
+{
+    return *(const size_t *)member_at(&d->base, FIELDS[table].quantifier_offset);
+}
+
+/* The length of NAME. */
+static int name_len(unsigned table)
+{
+    return (int)(strlen(FIELDS[table].name) - strlen("_table"));
 }
 
 /* Our reader takes a table without its zero value if nothing refers to it. */
 bool cli_profcheck_tables(cli_checked *j)
 {
-    size_t lens[TABLES] = {0};
-    if (j->request && j->request->dictionary)
-        count_entries(j->request->dictionary, lens);
+    const dictionary *d = j->request ? j->request->dictionary : NULL;
     for (unsigned i = 0; j->request && i < TABLES; i++)
-        if (!lens[i])
-            return cli_found(j, "the %s table has not its zero value", table_names[i]);
+        if (!d || !count_entries(d, i))
+            return cli_found(j, "the %.*s table has not its zero value", name_len(i),
+                             FIELDS[i].name);
     return false;
 }
 
-/* Which entries something refers to. */
-typedef struct marks {
-    const dictionary *d;
-    bool *used[TABLES];
-} marks;
-
-static void mark(marks *m, unsigned table, const int32_t *list, size_t len)
+/* The table to which a field refers; TABLES: to none. */
+static unsigned table_of(const char *field)
 {
-    for (size_t i = 0; i < len; i++)
-        m->used[table][list[i]] = true;
+    const char *to = strstr(field, "_strindex") ? "string_index" : field;
+    for (unsigned i = 0; i < TABLES; i++)
+        if (!strncmp(to, FIELDS[i].name, (size_t)name_len(i)) &&
+            !strncmp(to + name_len(i), "_ind", strlen("_ind")))
+            return i;
+    return TABLES;
 }
 
-static void mark_one(marks *m, unsigned table, int32_t index)
+/* Marks the entries to which a message refers, and the messages in it. In profcheck's order: what refers to an entry may
+ * itself be an orphan. What a value (one of several members) refers to does not count. */
+static void mark_entries(bool *const *used, const ProtobufCMessage *message)
 {
-    mark(m, table, &index, 1);
-}
-
-static void mark_type(marks *m, const Pd__Otlp__ValueType *type)
-{
-    if (!type)
-        return;
-    mark_one(m, STRING, type->type_strindex);
-    mark_one(m, STRING, type->unit_strindex);
-}
-
-static void mark_profile(marks *m, const otlp_profile *p)
-{
-    mark_type(m, p->sample_type);
-    mark_type(m, p->period_type);
-    mark(m, ATTRIBUTE, p->attribute_indices, p->n_attribute_indices);
-    for (size_t i = 0; i < p->n_samples; i++) {
-        const Pd__Otlp__Sample *s = p->samples[i];
-        mark_one(m, STACK, s->stack_index);
-        mark_one(m, LINK, s->link_index);
-        mark(m, ATTRIBUTE, s->attribute_indices, s->n_attribute_indices);
-    }
-}
-
-/* In profcheck's order: what refers to an entry may itself be an orphan. */
-static void mark_dictionary(marks *m)
-{
-    const dictionary *d = m->d;
-    for (size_t i = 0; i < d->n_stack_table; i++)
-        mark(m, LOCATION, d->stack_table[i]->location_indices,
-             d->stack_table[i]->n_location_indices);
-    for (size_t i = 0; i < d->n_location_table; i++) {
-        const Pd__Otlp__Location *l = d->location_table[i];
-        mark_one(m, MAPPING, l->mapping_index);
-        mark(m, ATTRIBUTE, l->attribute_indices, l->n_attribute_indices);
-        for (size_t k = 0; k < l->n_lines; k++)
-            mark_one(m, FUNCTION, l->lines[k]->function_index);
-    }
-    for (size_t i = 0; i < d->n_mapping_table; i++) {
-        mark_one(m, STRING, d->mapping_table[i]->filename_strindex);
-        mark(m, ATTRIBUTE, d->mapping_table[i]->attribute_indices,
-             d->mapping_table[i]->n_attribute_indices);
-    }
-    for (size_t i = 0; i < d->n_function_table; i++) {
-        const int32_t names[] = {d->function_table[i]->name_strindex,
-                                 d->function_table[i]->system_name_strindex,
-                                 d->function_table[i]->filename_strindex};
-        mark(m, STRING, names, 3);
-    }
-    for (size_t i = 0; i < d->n_attribute_table; i++) {
-        mark_one(m, STRING, d->attribute_table[i]->key_strindex);
-        mark_one(m, STRING, d->attribute_table[i]->unit_strindex);
+    for (unsigned i = 0; i < message->descriptor->n_fields; i++) {
+        const ProtobufCFieldDescriptor *field = &message->descriptor->fields[i];
+        const bool is_list = field->label == PROTOBUF_C_LABEL_REPEATED;
+        const void *at = member_at(message, field->offset),
+                   *list = is_list ? *(void *const *)at : at;
+        const ProtobufCMessage *const *messages = list;
+        const int32_t *numbers = list;
+        const unsigned table = table_of(field->name);
+        size_t len = is_list ? *(const size_t *)member_at(message, field->quantifier_offset) : 1;
+        for (size_t k = 0; k < len && !(field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF); k++)
+            if (field->type == PROTOBUF_C_TYPE_MESSAGE && messages[k])
+                mark_entries(used, messages[k]);
+            else if (table < TABLES)
+                used[table][numbers[k]] = true;
     }
 }
 
 static bool mark_visited(cli_checked *j, const otlp_profile *p, size_t number)
 {
     (void)number;
-    mark_profile(j->marks, p);
+    mark_entries(j->used, &p->base);
     return false;
 }
 
 bool cli_profcheck_orphans(cli_checked *j)
 {
+    bool *used[TABLES];
     if (!j->request || !j->request->dictionary)
         return false;
     const dictionary *d = j->request->dictionary;
-    size_t lens[TABLES];
-    count_entries(d, lens);
-    marks m = {.d = d};
     for (unsigned i = 0; i < TABLES; i++)
-        m.used[i] = cli_keep(lens[i] + 1, sizeof *m.used[i]);
-    j->marks = &m;
+        used[i] = cli_keep(count_entries(d, i) + 1, sizeof *used[i]);
+    j->used = used;
     cli_any_profile(j, mark_visited);
-    j->marks = NULL;
-    mark_dictionary(&m);
+    mark_entries(used, &d->base);
     for (unsigned i = 0; i < TABLES; i++)
-        for (size_t k = 1; k < lens[i]; k++)
-            if (!m.used[i][k])
-                return cli_found(j, "nothing refers to entry %zu of the %s table", k,
-                                 table_names[i]);
+        for (size_t k = 1; k < count_entries(d, i); k++)
+            if (!used[i][k])
+                return cli_found(j, "nothing refers to entry %zu of the %.*s table", k, name_len(i),
+                                 FIELDS[i].name);
     return false;
 }
 

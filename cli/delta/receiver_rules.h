@@ -20,7 +20,7 @@ typedef struct cli_checked {
     const cli_profile *profile;
     const Pd__Otlp__Request *request; /* NULL: it is no request */
     cli_receiver receiver;
-    struct marks *marks; /* of cli_profcheck_orphans */
+    bool **used; /* of cli_profcheck_orphans: the entries of each table */
     const char *found;
 } cli_checked;
 

@@ -533,6 +533,9 @@ static int make_dir_of_process(const record_options *o, char path[PATH_MAX])
 static int record_process(const record_options *o)
 {
     char agent[PATH_MAX], dir[PATH_MAX] = "";
+    if (!cli_attach_open)
+        return cli_error(
+            "--pid is for x86-64 and arm64; start the program under pprofdelta record");
     int code = cli_attach_open(o->pid, o->is_stop);
     if (code || o->is_stop)
         return code ? code : cli_attach_stop();
