@@ -72,6 +72,18 @@ int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROO
     return wrong ? -1 : fd;
 }
 
+bool cli_text_read(int folder, const char *name, char *text, size_t room)
+{
+    size_t len = 0;
+    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    for (ssize_t got = 1; fd >= 0 && got > 0 && len<room - 1; len += got> 0 ? (size_t)got : 0)
+        got = read(fd, text + len, room - 1 - len);
+    if (fd >= 0)
+        close(fd);
+    text[len] = '\0';
+    return len;
+}
+
 const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM])
 {
     enum { HEAD = 64 << 10 };

@@ -33,6 +33,9 @@ enum { CLI_WHY_ROOM = 1024 };
  * NULL, the end of a sentence that begins with the name of the file. */
 int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROOM]);
 
+/* Reads a short file of the folder (or AT_FDCWD), of /proc, which ends with a NUL then. */
+bool cli_text_read(int folder, const char *name, char *text, size_t room);
+
 /* The kind of the file at path, by its first bytes, and its name for a message, like "a zip archive". If
  * it cannot be read, returns NULL and writes to why as above. */
 const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM]);

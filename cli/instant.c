@@ -10,11 +10,21 @@
 
 #define NANOS INT64_C(1000000000)
 
-int64_t cli_instant_now(void)
+static int64_t now_of(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
+    clock_gettime(clock, &t);
     return (int64_t)t.tv_sec * NANOS + t.tv_nsec;
+}
+
+int64_t cli_instant_now(void)
+{
+    return now_of(CLOCK_REALTIME);
+}
+
+int64_t cli_monotonic_now(void)
+{
+    return now_of(CLOCK_MONOTONIC);
 }
 
 /* Writes ".5" for 500000000, and nothing for 0. Returns its end. */

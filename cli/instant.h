@@ -8,6 +8,9 @@
 /* Nanoseconds since 1970. */
 int64_t cli_instant_now(void);
 
+/* Nanoseconds of a clock that nobody sets. */
+int64_t cli_monotonic_now(void);
+
 /* Reads an RFC 3339 time (2026-11-21T08:00:00Z, a fraction, an offset like +01:00) or @SECONDS
  * since 1970, into nanoseconds since 1970. Digits behind the ninth of a fraction are dropped. False
  * for everything else and for what 64 bits do not hold; *nanos is then untouched. */

@@ -2,9 +2,12 @@
 #include "attach/attach.h"
 
 #include "cli.h"
+#include "input.h"
+#include "instant.h"
 #include "message.h"
 
 #include "agent/base/attach.h"
+#include "agent/base/remains.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,13 +20,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-static int64_t now_nanos(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 void cli_attach_rest(unsigned milliseconds)
 {
@@ -165,8 +161,9 @@ static bool keep_alive(recording *r)
 static bool is_running(const cli_target *t)
 {
     char stat[1024];
-    const char *behind = cli_target_text(t, "stat", stat, sizeof stat) ? strrchr(stat, ')') : NULL;
-    return behind && behind[1] && !strchr("ZXx", behind[2]);
+    cli_text_read(t->folder, "stat", stat, sizeof stat);
+    const pd_stat read = pd_stat_read(stat);
+    return !pd_stat_has_ended(&read);
 }
 
 /* A process that ends has no memory for a moment before it has ended. */
@@ -175,7 +172,7 @@ static bool is_another_program(const cli_target *t)
     enum { STEP = 10, TRIES = 500 };
     char maps[64];
     for (int i = 0; i < TRIES && is_running(t); i++, cli_attach_rest(STEP)) {
-        if (cli_target_text(t, "maps", maps, sizeof maps) && *maps)
+        if (cli_text_read(t->folder, "maps", maps, sizeof maps) && *maps)
             return true;
     }
     return false;
@@ -215,9 +212,10 @@ static int begin_recording(recording *r)
 static bool await_end(recording *r, int64_t duration)
 {
     enum { STEP = 100 };
-    const int64_t until = duration ? now_nanos() + duration : INT64_MAX;
+    const int64_t until = duration ? cli_monotonic_now() + duration : INT64_MAX;
     bool is_there = true;
-    while (!is_ended && now_nanos() < until && (is_there = keep_alive(r) && is_running(&r->t)) &&
+    while (!is_ended && cli_monotonic_now() < until &&
+           (is_there = keep_alive(r) && is_running(&r->t)) &&
            state_of(&r->t, r->control) == PD_ATTACH_RECORDING)
         cli_attach_rest(STEP);
     if (is_there)

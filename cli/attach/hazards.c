@@ -2,11 +2,13 @@
 #include "attach/attach.h"
 
 #include "cli.h"
+#include "input.h"
 #include "message.h"
 
 #include "agent/base/launch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,13 +52,9 @@ static int check_state(const cli_target *t, const char *status)
 
 static long yama_scope(void)
 {
-    char text[32] = "";
-    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "r");
-    if (!file)
-        return 0;
-    bool is_there = fgets(text, sizeof text, file) != NULL;
-    fclose(file);
-    return is_there ? strtol(text, NULL, 10) : 0;
+    char text[32];
+    cli_text_read(AT_FDCWD, "/proc/sys/kernel/yama/ptrace_scope", text, sizeof text);
+    return strtol(text, NULL, 10);
 }
 
 static int refuse_access(const cli_target *t, const char *status, int error)
@@ -117,7 +115,7 @@ int cli_attach_check(cli_target *t, cli_tls *tls)
     char status[4096];
     uint64_t at;
 
-    if (!cli_target_text(t, "status", status, sizeof status))
+    if (!cli_text_read(t->folder, "status", status, sizeof status))
         return refuse(t, "is not there", "pgrep shows the numbers of processes by name");
     int code = check_state(t, status);
     if (code)

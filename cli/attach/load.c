@@ -6,11 +6,11 @@
 #include "cli.h"
 #include "message.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,7 +32,6 @@ typedef struct places {
     const cli_target *t;
     uint64_t code;              /* 0: not found */
     finding found;              /* there */
-    uint64_t first;             /* where the file of the area is mapped from its first byte on */
     uint64_t gap, gap_len, end; /* the largest one; the end of the area before */
 } places;
 
@@ -48,52 +47,51 @@ static finding look_at(const cli_target *t, uint64_t at)
     return memcmp(bytes, __start_cli_stub, code_len()) ? IN_USE : LEFT_BEHIND;
 }
 
-/* Returns where the segment ends that is mapped there, of the file whose first byte is mapped at `first`; 0: not known. */
-static uint64_t end_of_segment(const cli_target *t, uint64_t first, uint64_t begin)
+/* Returns where the code ends that an object has from there on; 0: there is none. */
+static uint64_t end_of_code(const cli_target *t, uint64_t begin)
 {
-    Elf64_Ehdr header;
-    Elf64_Phdr segment;
-    uint64_t bias = 0;
-    if (!cli_target_read(t, first, &header, sizeof header) ||
-        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-        return 0;
-    for (unsigned i = 0; i < header.e_phnum; i++) {
-        if (!cli_target_read(t, first + header.e_phoff + i * sizeof segment, &segment,
-                             sizeof segment))
-            return 0;
-        if (segment.p_type != PT_LOAD)
-            continue;
-        if (!segment.p_offset)
-            bias = first - (segment.p_vaddr & ~(page_len() - 1));
-        if (bias + (segment.p_vaddr & ~(page_len() - 1)) == begin)
-            return bias + segment.p_vaddr + segment.p_memsz;
-    }
+    for (size_t i = 0; i < t->objects_len; i++)
+        if ((t->objects[i].code & ~(page_len() - 1)) == begin)
+            return t->objects[i].code_end;
     return 0;
 }
 
 /* The zeros are those behind the last byte of the code, up to the end of its last page. Best are those of the C library,
  * where most threads wait: a branch of arm64 reaches them. */
-static bool note_area(void *cookie, const cli_area *area)
+static void note_area(places *p, uint64_t begin, uint64_t end, const char *access, const char *name)
 {
-    places *p = cookie;
-    if (p->end && area->begin - p->end > p->gap_len && area->begin < UINT64_C(1) << 63) {
+    if (p->end && begin - p->end > p->gap_len && begin < UINT64_C(1) << 63) {
         p->gap = p->end;
-        p->gap_len = area->begin - p->end;
+        p->gap_len = begin - p->end;
     }
-    p->end = area->end;
-    if (!area->off)
-        p->first = area->begin;
-    if (*area->name != '/' || strcmp(area->access, "r-xp") != 0)
-        return false;
-    const uint64_t end = end_of_segment(p->t, p->first, area->begin);
-    const uint64_t at = (area->end - code_len()) & ~UINT64_C(63);
-    const bool is_libc = strstr(area->name, "/libc.so") || strstr(area->name, "/libc-");
-    const finding found = end && at >= end ? look_at(p->t, at) : IN_USE;
+    p->end = end;
+    if (*name != '/' || strcmp(access, "r-xp") != 0)
+        return;
+    const uint64_t code_end = end_of_code(p->t, begin), at = (end - code_len()) & ~UINT64_C(63);
+    const bool is_libc = strstr(name, "/libc.so") || strstr(name, "/libc-");
+    const finding found = code_end && at >= code_end ? look_at(p->t, at) : IN_USE;
     if (found > p->found || (found && found == p->found && is_libc)) {
         p->found = found;
         p->code = at;
     }
-    return false;
+}
+
+static void find_places(places *p)
+{
+    char *line = NULL, access[5], name[256]; /* cut */
+    size_t room = 0;
+    unsigned long begin, end;
+    int fd = openat(p->t->folder, "maps", O_RDONLY | O_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    while (file && getline(&line, &room, file) > 0) {
+        *name = '\0';
+        // NOLINTNEXTLINE(cert-err34-c): the kernel writes these numbers
+        if (sscanf(line, "%lx-%lx %4s %*s %*s %*s %255[^\n]", &begin, &end, access, name) >= 3)
+            note_area(p, begin, end, access, name);
+    }
+    free(line);
+    if (file)
+        fclose(file);
 }
 
 /* ---- loading the agent ------------------------------------------------------------------------- */
@@ -241,7 +239,7 @@ static int refuse_filter(const loading *l)
 static int start_raw_thread(loading *l)
 {
     places p = {.t = l->t};
-    cli_target_areas(l->t, note_area, &p);
+    find_places(&p);
     if (!p.code)
         return not_loaded(l, "there is no room behind the code of any of its objects");
     l->stop.code = p.code;

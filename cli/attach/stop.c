@@ -4,9 +4,13 @@
  * the thread goes back to the instruction, with the number of the call. If a handler runs before, it runs before the call, too. */
 #include "attach/stop.h"
 
+#include "attach/attach.h"
 #include "attach/stub.h"
 
 #include "agent/base/filter.h"
+#include "agent/base/remains.h"
+#include "input.h"
+#include "instant.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -34,19 +38,12 @@
 #define GET_RSEQ   REQUEST(0x420f) /* PTRACE_GET_RSEQ_CONFIGURATION */
 
 enum {
-    EVENT_STOP = 128,      /* PTRACE_EVENT_STOP */
-    PATIENCE_MILLIS = 250, /* for one thread */
-    RESTART_FIRST = 512,   /* ERESTARTSYS, NOINTR and NOHAND */
+    EVENT_STOP = 128,     /* PTRACE_EVENT_STOP */
+    PATIENCE = 250000000, /* nanoseconds, for one thread */
+    RESTART_FIRST = 512,  /* ERESTARTSYS, NOINTR and NOHAND */
     RESTART_LAST = 514,
     RESTART_BLOCK = 516,
 };
-
-static double now_millis(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
 
 /* These give EINTR to a stop, and begin again without harm. */
 static bool begins_again(uint64_t call)
@@ -77,7 +74,7 @@ static waiting wait_of(const cli_target *t, pid_t tid)
     char name[64], text[256], *end;
     waiting in = {UINT64_MAX, 0};
     snprintf(name, sizeof name, "task/%d/syscall", (int)tid);
-    if (cli_target_text(t, name, text, sizeof text) && *text >= '0' && *text <= '9') {
+    if (cli_text_read(t->folder, name, text, sizeof text) && *text >= '0' && *text <= '9') {
         in.call = strtoull(text, &end, 10);
         in.first = strtoull(end, NULL, 16);
     }
@@ -89,7 +86,7 @@ static bool has_signal(const cli_target *t, pid_t tid)
 {
     char name[64], status[4096];
     snprintf(name, sizeof name, "task/%d/status", (int)tid);
-    if (!cli_target_text(t, name, status, sizeof status))
+    if (!cli_text_read(t->folder, name, status, sizeof status))
         return true;
     const char *at[] = {strstr(status, "SigPnd:"), strstr(status, "ShdPnd:"),
                         strstr(status, "SigBlk:")};
@@ -184,7 +181,7 @@ static bool is_filtered(const cli_target *t, pid_t tid, cli_stop *s)
 {
     static struct sock_filter rules[BPF_MAXINSNS];
     char status[4096];
-    if (!cli_target_text(t, "status", status, sizeof status) ||
+    if (!cli_text_read(t->folder, "status", status, sizeof status) ||
         cli_number_behind(status, "Seccomp:") <= 0)
         return false;
     long len = 0;
@@ -207,9 +204,9 @@ static bool is_filtered(const cli_target *t, pid_t tid, cli_stop *s)
 /* Waits until the thread has stopped for us. A signal that comes first is passed on. */
 static bool await_stop(pid_t tid)
 {
-    const double end = now_millis() + (double)PATIENCE_MILLIS;
+    const int64_t end = cli_monotonic_now() + PATIENCE;
     const struct timespec pause = {.tv_nsec = 20000};
-    while (now_millis() < end) {
+    while (cli_monotonic_now() < end) {
         int status;
         pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
         if (got < 0 || (got && !WIFSTOPPED(status)))
@@ -263,18 +260,18 @@ static cli_stopped stop_thread(const cli_target *t, cli_stop *s, pid_t tid)
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
         s->error = errno;
         char status[4096];
-        bool is_traced = cli_target_text(t, "status", status, sizeof status) &&
+        bool is_traced = cli_text_read(t->folder, "status", status, sizeof status) &&
                          cli_number_behind(status, "TracerPid:") > 0;
         return errno == ESRCH ? CLI_STOP_LATER : is_traced ? CLI_STOP_TRACED : CLI_STOP_REFUSED;
     }
-    const double begin = now_millis();
+    const int64_t begin = cli_monotonic_now();
     s->tid = tid;
     ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
     if (!await_stop(tid))
         _exit(CLI_STOP_LATER); /* and the kernel lets go of it */
     cli_stopped result = use_thread(t, s, tid, &before);
     ptrace(PTRACE_DETACH, tid, NULL, NULL);
-    s->millis = now_millis() - begin;
+    s->millis = (double)(cli_monotonic_now() - begin) / 1e6;
     return result;
 }
 
@@ -283,8 +280,9 @@ static bool is_ready(const cli_target *t, const char *tid)
 {
     char name[64], stat[1024];
     snprintf(name, sizeof name, "task/%.20s/stat", tid);
-    const char *behind = cli_target_text(t, name, stat, sizeof stat) ? strrchr(stat, ')') : NULL;
-    return behind && behind[1] && strchr("RS", behind[2]);
+    cli_text_read(t->folder, name, stat, sizeof stat);
+    const char state = pd_stat_read(stat).state;
+    return state == 'R' || state == 'S';
 }
 
 /* Returns the n-th thread that is ready, or 0. */
@@ -305,7 +303,6 @@ static pid_t pick_thread(const cli_target *t, unsigned number)
 cli_stopped cli_stop_once(const cli_target *t, cli_stop *stop)
 {
     enum { TRIES = 12 };
-    const struct timespec pause = {.tv_nsec = 10000000};
     cli_stop *shared =
         mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     cli_stopped result = CLI_STOP_LATER;
@@ -322,7 +319,7 @@ cli_stopped cli_stop_once(const cli_target *t, cli_stop *stop)
         if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status))
             result = (cli_stopped)WEXITSTATUS(status);
         if (result == CLI_STOP_LATER)
-            nanosleep(&pause, NULL);
+            cli_attach_rest(10);
     }
     *stop = *shared;
     munmap(shared, sizeof *shared);

@@ -1,6 +1,9 @@
 /* A process that runs already: see target.h. */
 #include "attach/target.h"
 
+#include "agent/base/remains.h"
+#include "input.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -26,18 +29,6 @@ static bool read_word(const cli_target *t, uint64_t at, uint64_t *out)
     return cli_target_read(t, at, out, sizeof *out);
 }
 
-bool cli_target_text(const cli_target *t, const char *name, char *text, size_t room)
-{
-    size_t len = 0;
-    int fd = openat(t->folder, name, O_RDONLY | O_CLOEXEC);
-    for (ssize_t got = 1; fd >= 0 && got > 0 && len<room - 1; len += got> 0 ? (size_t)got : 0)
-        got = read(fd, text + len, room - 1 - len);
-    if (fd >= 0)
-        close(fd);
-    text[len] = '\0';
-    return len;
-}
-
 long cli_number_behind(const char *text, const char *word)
 {
     const size_t len = strlen(word);
@@ -50,37 +41,11 @@ long cli_number_behind(const char *text, const char *word)
 uint32_t cli_target_number(const cli_target *t, pid_t tid)
 {
     char name[64], status[4096];
+    pd_remains_process process;
     snprintf(name, sizeof name, "task/%d/status", (int)tid);
-    const char *at =
-        cli_target_text(t, name, status, sizeof status) ? strstr(status, "\nNSpid:") : NULL;
-    uint32_t number = (uint32_t)tid;
-    for (char *end; at && *(at += strspn(at, "\nNSpid:\t")) >= '0' && *at <= '9'; at = end)
-        number = (uint32_t)strtoul(at, &end, 10);
-    return number;
-}
-
-bool cli_target_areas(const cli_target *t, bool (*take)(void *cookie, const cli_area *area),
-                      void *cookie)
-{
-    char *line = NULL;
-    size_t room = 0;
-    int fd = openat(t->folder, "maps", O_RDONLY | O_CLOEXEC);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
-    bool is_done = false;
-    while (file && !is_done && getline(&line, &room, file) > 0) {
-        cli_area area = {.name = ""};
-        unsigned long begin, end, off;
-        // NOLINTNEXTLINE(cert-err34-c): the kernel writes these numbers
-        if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %255[^\n]", &begin, &end, area.access, &off,
-                   area.name) < 4)
-            continue;
-        area.begin = begin, area.end = end, area.off = off;
-        is_done = take(cookie, &area);
-    }
-    free(line);
-    if (file)
-        fclose(file);
-    return is_done;
+    cli_text_read(t->folder, name, status, sizeof status);
+    pd_remains_read_process("", status, &process);
+    return (uint32_t)(process.number ? process.number : (uint64_t)tid);
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -116,6 +81,10 @@ static void note_segments(const cli_target *t, cli_object *o, uint64_t at, uint6
     for (; count-- && cli_target_read(t, at, &segment, sizeof segment); at += sizeof segment) {
         if (segment.p_type == PT_DYNAMIC)
             note_tables(t, o, o->base + segment.p_vaddr);
+        if (segment.p_type == PT_LOAD && segment.p_flags & PF_X) {
+            o->code = o->base + segment.p_vaddr;
+            o->code_end = o->code + segment.p_memsz;
+        }
         if (segment.p_type != PT_TLS)
             continue;
         o->tls = o->base + segment.p_vaddr;

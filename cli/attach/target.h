@@ -10,17 +10,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* One line of its maps. */
-typedef struct cli_area {
-    uint64_t begin, end, off;
-    char access[5];
-    char name[256]; /* cut */
-} cli_area;
-
 /* An object that its loader has loaded. */
 typedef struct cli_object {
-    uint64_t base, link;   /* link: the loader's record of it */
-    pd_elf_symbols tables; /* at these addresses */
+    uint64_t base, link;     /* link: the loader's record of it */
+    uint64_t code, code_end; /* where its code is; 0: it has none */
+    pd_elf_symbols tables;   /* at these addresses */
     uint64_t tls, tls_file_len,
         tls_len; /* the image of its thread-local storage; tls 0: it has none */
 } cli_object;
@@ -39,18 +33,11 @@ typedef struct cli_target {
 bool cli_target_read(const cli_target *t, uint64_t at, void *out, size_t len);
 bool cli_target_write(const cli_target *t, uint64_t at, const void *from, size_t len);
 
-/* Reads a short file of /proc/PID, which ends with a NUL then. */
-bool cli_target_text(const cli_target *t, const char *name, char *text, size_t room);
-
 /* Returns the number behind a word at the beginning of a line, "Seccomp:", or -1. */
 long cli_number_behind(const char *text, const char *word);
 
 /* Returns the number of a thread as the process sees it itself. */
 uint32_t cli_target_number(const cli_target *t, pid_t tid);
-
-/* Gives each area, in the order of addresses, until take returns true. */
-bool cli_target_areas(const cli_target *t, bool (*take)(void *cookie, const cli_area *area),
-                      void *cookie);
 
 /* Finds the loader and its objects. Returns false if there is no loader of glibc. */
 bool cli_target_objects(cli_target *t);

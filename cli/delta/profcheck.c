@@ -73,9 +73,8 @@ static void mark_entries(bool *const *used, const ProtobufCMessage *message)
     }
 }
 
-static bool mark_visited(cli_checked *j, const otlp_profile *p, size_t number)
+static bool mark_visited(cli_checked *j, const otlp_profile *p)
 {
-    (void)number;
     mark_entries(j->used, &p->base);
     return false;
 }
@@ -138,7 +137,7 @@ bool cli_profcheck_entries(cli_checked *j)
     return false;
 }
 
-static bool has_bad_samples(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_bad_samples(cli_checked *j, const otlp_profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
         const Pd__Otlp__Sample *s = p->samples[i], *first = p->samples[0];
@@ -148,12 +147,12 @@ static bool has_bad_samples(cli_checked *j, const otlp_profile *p, size_t number
         if (is_other || (s->n_values && s->n_values != due))
             return cli_found(j,
                              "sample %zu of profile %zu has another number of values or timestamps",
-                             i, number);
+                             i, j->number);
         for (size_t k = 0; k < s->n_timestamps_unix_nano; k++)
             if (s->timestamps_unix_nano[k] - p->time_unix_nano >= p->duration_nano)
                 return cli_found(j,
                                  "a timestamp of sample %zu of profile %zu is not within its time",
-                                 i, number);
+                                 i, j->number);
     }
     return false;
 }

@@ -31,12 +31,12 @@ bool cli_found(cli_checked *j, const char *format, ...)
 bool cli_any_profile(cli_checked *j, cli_visit_profile *visit)
 {
     const Pd__Otlp__Request *q = j->request;
-    size_t number = 0;
+    j->number = 0;
     for (size_t i = 0; q && i < q->n_resource_profiles; i++)
         for (size_t k = 0; k < q->resource_profiles[i]->n_scope_profiles; k++) {
             const Pd__Otlp__ScopeProfiles *scope = q->resource_profiles[i]->scope_profiles[k];
-            for (size_t n = 0; n < scope->n_profiles; n++)
-                if (visit(j, scope->profiles[n], number++))
+            for (size_t n = 0; n < scope->n_profiles; n++, j->number++)
+                if (visit(j, scope->profiles[n]))
                     return true;
         }
     return false;
@@ -55,32 +55,32 @@ static const char *shown(cli_string s)
 
 /* ---- what Parca refuses ------------------------------------------------------------------------- */
 
-static bool has_no_samples(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_no_samples(cli_checked *j, const otlp_profile *p)
 {
-    return !p->n_samples && cli_found(j, "profile %zu has no samples", number);
+    return !p->n_samples && cli_found(j, "profile %zu has no samples", j->number);
 }
 
-static bool has_no_period_type(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_no_period_type(cli_checked *j, const otlp_profile *p)
 {
-    return !p->period_type && cli_found(j, "profile %zu has no period type", number);
+    return !p->period_type && cli_found(j, "profile %zu has no period type", j->number);
 }
 
-static bool has_no_type(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_no_type(cli_checked *j, const otlp_profile *p)
 {
     return p->n_samples && !p->sample_type &&
-           cli_found(j, "profile %zu has no sample type", number);
+           cli_found(j, "profile %zu has no sample type", j->number);
 }
 
-static bool has_several_values(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_several_values(cli_checked *j, const otlp_profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++)
         if (p->samples[i]->n_values > 1 && !p->samples[i]->n_timestamps_unix_nano)
             return cli_found(j, "sample %zu of profile %zu has several values and no timestamps", i,
-                             number);
+                             j->number);
     return false;
 }
 
-static bool has_strange_timestamp(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_strange_timestamp(cli_checked *j, const otlp_profile *p)
 {
     const uint64_t begin = p->time_unix_nano, end = begin + p->duration_nano;
     for (size_t i = 0; i < p->n_samples; i++)
@@ -88,15 +88,15 @@ static bool has_strange_timestamp(cli_checked *j, const otlp_profile *p, size_t 
             uint64_t at = p->samples[i]->timestamps_unix_nano[k];
             if (at < begin || at > end)
                 return cli_found(j, "sample %zu of profile %zu has a timestamp outside of its time",
-                                 i, number);
+                                 i, j->number);
         }
     return false;
 }
 
-static bool has_negative_period(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_negative_period(cli_checked *j, const otlp_profile *p)
 {
     return p->period < 0 &&
-           cli_found(j, "the period of profile %zu is %" PRId64, number, p->period);
+           cli_found(j, "the period of profile %zu is %" PRId64, j->number, p->period);
 }
 
 static bool lacks_resource(cli_checked *j)
@@ -171,29 +171,29 @@ static bool is_off_cpu(cli_checked *j, const otlp_profile *p)
            has_text(j, p->sample_type->unit_strindex, "nanoseconds");
 }
 
-static bool is_without_name(cli_checked *j, const otlp_profile *p, size_t number)
+static bool is_without_name(cli_checked *j, const otlp_profile *p)
 {
     bool has = p->period && p->period_type && p->period_type->type_strindex;
     return p->n_samples && !has && !is_off_cpu(j, p) &&
-           cli_found(j, "profile %zu has no period type and period, which name it", number);
+           cli_found(j, "profile %zu has no period type and period, which name it", j->number);
 }
 
-static bool lacks_table(cli_checked *j, const otlp_profile *p, size_t number)
+static bool lacks_table(cli_checked *j, const otlp_profile *p)
 {
     const dictionary *d = j->request->dictionary;
-    (void)number;
     return p->n_samples && d && d->n_location_table && !d->n_mapping_table &&
            cli_found(j, "the mapping table has not its zero value");
 }
 
 /* Without values, each timestamp counts one. */
-static bool has_other_values(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_other_values(cli_checked *j, const otlp_profile *p)
 {
     for (size_t i = 0; i < p->n_samples; i++) {
         const Pd__Otlp__Sample *s = p->samples[i];
         if (s->n_values != 1 && (s->n_values || !s->n_timestamps_unix_nano) &&
             !(s->n_values && is_off_cpu(j, p)))
-            return cli_found(j, "sample %zu of profile %zu has %zu values", i, number, s->n_values);
+            return cli_found(j, "sample %zu of profile %zu has %zu values", i, j->number,
+                             s->n_values);
     }
     return false;
 }
@@ -203,9 +203,8 @@ static const char *name_of_go(cli_string type)
     return cli_string_is(type, "space") || cli_string_is(type, "contentions") ? shown(type) : NULL;
 }
 
-static bool has_name_of_go(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_name_of_go(cli_checked *j, const otlp_profile *p)
 {
-    (void)number;
     const char *name =
         p->period_type
             ? name_of_go(string_at(j->request->dictionary, p->period_type->type_strindex))
@@ -257,10 +256,9 @@ static bool is_odd_pair(cli_checked *j, size_t len, Pd__Otlp__KeyValue *const *l
     return false;
 }
 
-static bool has_odd_attribute(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_odd_attribute(cli_checked *j, const otlp_profile *p)
 {
     const dictionary *d = j->request->dictionary;
-    (void)number;
     for (size_t i = 0; i < p->n_samples; i++)
         for (size_t k = 0; k < p->samples[i]->n_attribute_indices; k++) {
             const Pd__Otlp__Attribute *a = d->attribute_table[p->samples[i]->attribute_indices[k]];
@@ -324,19 +322,19 @@ static size_t count_series(const cli_checked *j, const otlp_profile *p)
 
 enum { SERIES_TOLD = 20, SERIES_MOST = 5000 };
 
-static bool has_many_series(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_many_series(cli_checked *j, const otlp_profile *p)
 {
     size_t series = count_series(j, p);
     return series > SERIES_TOLD &&
-           cli_found(j, "the labels of profile %zu make %zu series", number, series);
+           cli_found(j, "the labels of profile %zu make %zu series", j->number, series);
 }
 
-static bool has_too_many_series(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_too_many_series(cli_checked *j, const otlp_profile *p)
 {
     size_t series = count_series(j, p);
     return series > SERIES_MOST &&
            cli_found(j, "the labels of profile %zu make %zu series, and a tenant may have %d",
-                     number, series, SERIES_MOST);
+                     j->number, series, SERIES_MOST);
 }
 
 /* ---- values, times, sizes ------------------------------------------------------------------------ */
@@ -365,9 +363,8 @@ static bool is_of_another_time(cli_checked *j, int64_t nanos)
     return nanos > 0 && age < -minutes && cli_found(j, "its time is in the future");
 }
 
-static bool has_another_time(cli_checked *j, const otlp_profile *p, size_t number)
+static bool has_another_time(cli_checked *j, const otlp_profile *p)
 {
-    (void)number;
     return is_of_another_time(j, (int64_t)p->time_unix_nano);
 }
 

@@ -20,15 +20,16 @@ typedef struct cli_checked {
     const cli_profile *profile;
     const Pd__Otlp__Request *request; /* NULL: it is no request */
     cli_receiver receiver;
-    bool **used; /* of cli_profcheck_orphans: the entries of each table */
+    bool **used;   /* of cli_profcheck_orphans: the entries of each table */
+    size_t number; /* of the Profile, over the request */
     const char *found;
 } cli_checked;
 
 /* Sets what was found. Returns true. */
 __attribute__((format(printf, 2, 3))) bool cli_found(cli_checked *j, const char *format, ...);
 
-/* Calls visit for each Profile of a request until it finds something. They are numbered over the request. */
-typedef bool cli_visit_profile(cli_checked *j, const Pd__Otlp__Profile *p, size_t number);
+/* Calls visit for each Profile of a request until it finds something. */
+typedef bool cli_visit_profile(cli_checked *j, const Pd__Otlp__Profile *p);
 bool cli_any_profile(cli_checked *j, cli_visit_profile *visit);
 
 /* profcheck.c: each returns whether it has found something. */

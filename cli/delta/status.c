@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "input.h"
+#include "instant.h"
 #include "keep.h"
 #include "message.h"
 #include "numbers.h"
@@ -13,7 +14,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum { AGE, END, ATTEMPTS, RESTART, BYTES, SEQUENCE, READABLE, METRICS };
 
@@ -150,7 +150,6 @@ int cli_status_print(const cli_options *o)
 {
     const cli_arguments *given = &o->arguments;
     bool is_table = given->operands_len > 1;
-    struct timespec now;
     if (o->state)
         add_state(o->state);
     for (size_t i = 0; i < given->operands_len; i++) {
@@ -160,8 +159,7 @@ int cli_status_print(const cli_options *o)
     }
     if (is_table && o->status == CLI_REPORT_TEXT)
         puts("       age  attempts  restart       bytes    sequence  state");
-    clock_gettime(CLOCK_REALTIME, &now);
-    all.now = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    all.now = (double)cli_instant_now() / 1e9;
     for (size_t i = 0; i < all.list_len; i++)
         read_row(o, &all.list[i], is_table);
     for (int i = 0; i < METRICS && o->status == CLI_OPENMETRICS; i++)

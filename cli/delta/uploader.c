@@ -170,13 +170,6 @@ static int start_child(job *j, const cli_uploader *uploader, const pprofdelta_re
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static int64_t monotonic_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
-}
-
 typedef enum outcome { ENDED, TIMED_OUT, INTERRUPTED, STUCK } outcome;
 
 static bool is_stopping(int number)
@@ -223,7 +216,7 @@ static outcome await_child(const job *j, const sigset_t *watched, int64_t deadli
             *status = -1;
             return ENDED;
         }
-        int64_t left = deadline ? deadline - monotonic_now() : 60 * SECOND;
+        int64_t left = deadline ? deadline - cli_monotonic_now() : 60 * SECOND;
         if (left <= 0)
             return TIMED_OUT;
         struct timespec wait = {(time_t)(left / SECOND), (long)(left % SECOND)};
@@ -242,7 +235,7 @@ static outcome await_child(const job *j, const sigset_t *watched, int64_t deadli
 static void end_group(const job *j)
 {
     int status, ignored;
-    int64_t deadline = monotonic_now() + GRACE_SECONDS * SECOND;
+    int64_t deadline = cli_monotonic_now() + GRACE_SECONDS * SECOND;
     sigset_t only_child;
     sigemptyset(&only_child);
     sigaddset(&only_child, SIGCHLD);
@@ -306,7 +299,7 @@ static int make_input(const cli_buffer *delta)
 static outcome oversee_child(const job *j, const cli_uploader *uploader, const sigset_t *watched,
                              int *status, int *interrupted)
 {
-    int64_t deadline = uploader->timeout_nanos ? monotonic_now() + uploader->timeout_nanos : 0;
+    int64_t deadline = uploader->timeout_nanos ? cli_monotonic_now() + uploader->timeout_nanos : 0;
     outcome how = await_child(j, watched, deadline, status, interrupted);
     if (how == ENDED)
         return how;

@@ -403,23 +403,21 @@ static void write_message(cli_ipc *ipc, bool is_footer)
         write_bytes(ipc, parts[i]->bytes, parts[i]->len);
 }
 
-/* Counts the columns of the schema, and sets their types if there is a list. */
-static size_t list_columns(const cli_ipc *ipc, const struct ArrowSchema *schema,
-                           cli_ipc_column *list)
+/* Adds a column for the schema, and those of its children. Returns its index. */
+static size_t list_columns(cli_ipc *ipc, const struct ArrowSchema *schema)
 {
-    size_t len = 1;
-    if (list)
-        list->type = type_of(schema->dictionary ? schema->dictionary : schema);
+    CLI_KEEP_MORE(ipc->columns, 1);
+    const size_t at = ipc->columns_len++;
+    ipc->columns[at].type = type_of(schema->dictionary ? schema->dictionary : schema);
     for (size_t i = 0; i < (size_t)schema->n_children; i++) {
-        cli_ipc_column *child = list ? list + len : NULL;
-        len += list_columns(ipc, schema->children[i], child);
-        if (child && has_words(ipc, schema, i)) {
-            child->type = WORD;
-            child->words = cli_keep(1, sizeof *child->words);
-            *child->words = (cli_ipc_words){.id = i, .strings = {.type = UTF8}};
-        }
+        const size_t child = list_columns(ipc, schema->children[i]);
+        if (!has_words(ipc, schema, i))
+            continue;
+        ipc->columns[child].type = WORD;
+        ipc->columns[child].words = cli_keep(1, sizeof *ipc->columns->words);
+        *ipc->columns[child].words = (cli_ipc_words){.id = i, .strings = {.type = UTF8}};
     }
-    return len;
+    return at;
 }
 
 void cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
@@ -427,9 +425,7 @@ void cli_ipc_begin(cli_ipc *ipc, cli_output *out, struct ArrowSchema *schema)
     ipc->out = out;
     ipc->schema = *schema;
     schema->release = NULL;
-    ipc->columns_len = list_columns(ipc, &ipc->schema, NULL);
-    ipc->columns = check_memory(ipc, calloc(ipc->columns_len, sizeof *ipc->columns));
-    list_columns(ipc, &ipc->schema, ipc->columns);
+    list_columns(ipc, &ipc->schema);
     write_bytes(ipc, "ARROW1\0", 8);
     put_schema(ipc, begin_head(ipc, SCHEMA, 0), 2);
     write_message(ipc, false);

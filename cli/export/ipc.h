@@ -53,7 +53,7 @@ typedef struct cli_ipc {
     uint64_t at;               /* bytes written */
     uint64_t held;             /* the bytes that the dictionaries take, at most */
     cli_ipc_column *columns;   /* the first is the struct of all */
-    size_t columns_len;
+    size_t columns_len, columns_cap;
     uint64_t bytes;            /* of the rows in them */
     cli_buffer head, body;     /* of the message that is being made */
     cli_buffer nodes, buffers; /* the records of what is in the body */

@@ -82,23 +82,12 @@ static const char *open_file(remains *r, char why[CLI_WHY_ROOM])
 
 typedef enum fate { ENDED, LIVES, NOT_KNOWN } fate;
 
-/* Reads the beginning of a file that is short, of a folder. */
-static bool read_text(int folder, const char *name, char *text, size_t room)
-{
-    int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? -1 : read(fd, text, room - 1);
-    if (fd >= 0)
-        close(fd);
-    text[len > 0 ? len : 0] = '\0';
-    return len > 0;
-}
-
 static bool is_process(int folder, const pd_remains_process *wanted)
 {
     char stat[1024], status[4096];
     pd_remains_process found = {0};
-    if (!read_text(folder, "stat", stat, sizeof stat) ||
-        !read_text(folder, "status", status, sizeof status))
+    if (!cli_text_read(folder, "stat", stat, sizeof stat) ||
+        !cli_text_read(folder, "status", status, sizeof status))
         return false;
     pd_remains_read_process(stat, status, &found);
     return found.since_boot == wanted->since_boot && found.number == wanted->number;
@@ -134,7 +123,7 @@ static fate has_ended(const pd_remains_head *head, const struct stat *status)
     if (head->dev == status->st_dev && head->ino == status->st_ino)
         return ENDED;
     if (!process->since_boot ||
-        !read_text(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
+        !cli_text_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", boot, sizeof boot) ||
         stat("/proc/self/ns/pid", &numbers))
         return NOT_KNOWN;
     if (strncmp(boot, process->boot, sizeof boot) != 0)

@@ -27,7 +27,6 @@
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SECOND INT64_C(1000000000)
@@ -381,11 +380,10 @@ static bool set_duration(const char *name, int64_t nanos)
 /* A run is named by its process and its time. */
 static bool set_keep(const record_options *o)
 {
-    struct timespec now = {0, 0};
-    clock_gettime(CLOCK_REALTIME, &now);
+    const int64_t now = cli_instant_now();
     return cli_set_variable(PD_VARIABLE_KEEP, o->keep, "%s=%" PRIu64 ",%lxx%llxx%lx",
                             o->keep ? o->keep : "", o->keep_most, (unsigned long)getpid(),
-                            (unsigned long long)now.tv_sec, (unsigned long)now.tv_nsec);
+                            (unsigned long long)(now / SECOND), (unsigned long)(now % SECOND));
 }
 
 static bool has_entry(const char *list, const char *entry)
