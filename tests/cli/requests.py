@@ -154,6 +154,10 @@ def test_what_receivers_refuse(t):
         ran = t.run("check", f"--for={receiver}", "changed")
         t.contains(ran.err, says)
         t.check(code in (None, ran.code), f"{receiver}: {says}: {ran.code}")
+    request = t.succeeds("sum", valid("heap", 1), "-q", "--for=otel", "--compress=none", "--resource", "host.name=h").out
+    for number, table in enumerate(("mapping", "location", "function", "link", "string", "attribute", "stack"), 1):
+        t.write("changed", edit(request, (2,), lambda part, more=chunk(number, b"" if number != 5 else b"odd"): part + more))
+        t.contains(t.fails(1, "check", "-q", "--for=otel", "changed").err, "nothing refers to entry", f"of the {table} table")
 
 
 def test_labels_that_pyroscope_refuses(t):
