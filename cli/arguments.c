@@ -1,7 +1,6 @@
 /* Reading a command line: see arguments.h. */
 #include "arguments.h"
 
-#include "cli.h"
 #include "instant.h"
 #include "keep.h"
 #include "message.h"

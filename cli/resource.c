@@ -1,7 +1,6 @@
 #include "resource.h"
 
 #include "agent/base/launch.h"
-#include "cli.h"
 #include "keep.h"
 #include "message.h"
 

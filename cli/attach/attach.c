@@ -14,7 +14,6 @@
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -178,6 +177,13 @@ static bool is_another_program(const cli_target *t)
     return false;
 }
 
+static int refuse_second(const cli_target *t)
+{
+    return cli_error(
+        "process %d is recorded already: end that with pprofdelta record --pid %d --stop",
+        (int)t->pid, (int)t->pid);
+}
+
 static int begin_recording(recording *r)
 {
     enum { STEP = 20, TRIES = 1500 };
@@ -185,9 +191,7 @@ static int begin_recording(recording *r)
     uint32_t before = 0, runs = 0;
     const uint64_t at = r->control;
     if (state_of(&r->t, at) == PD_ATTACH_RECORDING)
-        return cli_error(
-            "process %d is recorded already: end that with pprofdelta record --pid %d --stop",
-            (int)r->t.pid, (int)r->t.pid);
+        return refuse_second(&r->t);
     bool is_done = READ_MEMBER(&r->t, at, runs, &before) &&
                    cli_target_write(&r->t, at + offsetof(pd_attach, settings), settings,
                                     gather_settings(settings)) &&
@@ -252,9 +256,7 @@ static int take_lock(const cli_target *t)
 {
     if (t->folder < 0 || !flock(t->folder, LOCK_EX | LOCK_NB))
         return CLI_DONE;
-    return cli_error(
-        "process %d is recorded already: end that with pprofdelta record --pid %d --stop",
-        (int)t->pid, (int)t->pid);
+    return refuse_second(t);
 }
 
 static recording r;

@@ -4,7 +4,6 @@
 
 #include "lib/process/elf.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -1,16 +1,13 @@
 /* The command lines of the delta, the sum and the merge: see options.h. */
 #include "delta/options.h"
 
-#include "cli.h"
 #include "instant.h"
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { DELTA = 1, ONLY_SUM = 2, MERGE = 4, SUM = ONLY_SUM | MERGE };
 

@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef Pd__Otlp__Profile otlp_profile;

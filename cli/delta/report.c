@@ -8,7 +8,6 @@
 #include "instant.h"
 #include "json.h"
 #include "keep.h"
-#include "cli.h"
 #include "message.h"
 
 #include <errno.h>

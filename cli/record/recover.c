@@ -389,7 +389,6 @@ static int name_addresses(const remains *r, cli_buffer unnamed, cli_buffer *name
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     cli_symbolize_report report = {0};
     cli_profile profile;
-    options.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     options.level = 1; /* as the agent has it */
     options.format = r->format;
     options.resource = resource.list;

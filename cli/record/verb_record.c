@@ -17,7 +17,6 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -33,10 +32,8 @@
 
 typedef struct record_options {
     const char *dir;        /* NULL: not given */
-    const char *to;         /* NULL: into files */
+    cli_recovering how;     /* also for COMMAND's own profiles */
     int64_t interval_nanos; /* 0: not given; the same for the members below */
-    int64_t timeout_nanos;
-    int64_t max_age_nanos;
     uint64_t rate, threshold;
     bool is_share;    /* threshold is a percentage */
     int signal;       /* -1: not given; 0: none */
@@ -45,7 +42,6 @@ typedef struct record_options {
     int snapshot; /* CLI_NOT_GIVEN, or whether in-use values are written, and not their changes */
     bool no_account, no_live, pressure, is_probes;
     bool anyway; /* COMMAND runs also if it cannot be recorded */
-    cli_receiver receiver;
     pprofdelta_format format;
     cli_resource given; /* the values of --resource */
     int pid;            /* of a process that runs already; 0: a command is run */
@@ -175,14 +171,14 @@ static const cli_option table[] = {
      "      --stop             of PID: end what another run records\n"},
     {"--report", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, has_report), 0, 0,
      "      --report           of PID: say for how long a thread was stopped\n"},
-    {"--to", 0, CLI_VALUE, cli_take_name, offsetof(record_options, to), CLI_SHELL, 0,
+    {"--to", 0, CLI_VALUE, cli_take_name, offsetof(record_options, how.to), CLI_SHELL, 0,
      "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
      "                         the profile has arrived if it exits with status 0; of\n"
      "                         what did not at the end, DIR has the live file\n"},
-    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(record_options, timeout_nanos), 0, 0,
+    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(record_options, how.timeout_nanos), 0, 0,
      "      --timeout=TIME     end this command after TIME (default: the interval,\n"
      "                         but at least 5s and at most 60s)\n"},
-    {"--max-age", 0, CLI_VALUE, cli_take_span, offsetof(record_options, max_age_nanos), 0, 0,
+    {"--max-age", 0, CLI_VALUE, cli_take_span, offsetof(record_options, how.max_age_nanos), 0, 0,
      "      --max-age=TIME     what killed processes left and is older stays in DIR\n"},
     {"--interval", 0, CLI_VALUE, cli_take_span, offsetof(record_options, interval_nanos), 0, 0,
      "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"},
@@ -209,7 +205,7 @@ static const cli_option table[] = {
     {"--format", 0, CLI_VALUE, cli_take_choice, offsetof(record_options, format), CLI_FORMAT, 0,
      "      --format=FORMAT    pprof (the default), otlp, otlp-parca or otlp-plain:\n"
      "                         DIR/...otlp.gz\n"},
-    {"--for", 0, CLI_VALUE, cli_receiver_take, offsetof(record_options, receiver), 0, 0,
+    {"--for", 0, CLI_VALUE, cli_receiver_take, offsetof(record_options, how.receiver), 0, 0,
      "      --for=RECEIVER     what it takes, as --snapshot:\n"},
     {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(record_options, given), 0, 0,
      "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n"},
@@ -257,26 +253,26 @@ static void check_subject(const record_options *options, size_t operands)
 static void check_options(record_options *options)
 {
     pprofdelta_compression gzip = PPROFDELTA_GZIP;
-    cli_receiver_set(options->receiver, &options->format, &gzip);
+    cli_receiver_set(options->how.receiver, &options->format, &gzip);
     if (!options->snapshot && options->format != PPROFDELTA_PPROF)
         cli_usage("--changes needs --format=pprof: a request has what is in use");
     if (!options->snapshot && options->keep)
         cli_usage("--changes are of no use without all the changes before them, and --keep deletes "
                   "profiles");
     if (options->snapshot == CLI_NOT_GIVEN)
-        options->snapshot = options->to || options->keep || options->receiver;
-    if ((options->timeout_nanos || options->max_age_nanos) && !options->to)
+        options->snapshot = options->how.to || options->keep || options->how.receiver;
+    if ((options->how.timeout_nanos || options->how.max_age_nanos) && !options->how.to)
         cli_usage("%s is for the command of --to, which is missing",
-                  options->timeout_nanos ? "--timeout" : "--max-age");
-    if (options->timeout_nanos > (int64_t)PD_TIMEOUT_SECONDS_MAX * SECOND)
+                  options->how.timeout_nanos ? "--timeout" : "--max-age");
+    if (options->how.timeout_nanos > (int64_t)PD_TIMEOUT_SECONDS_MAX * SECOND)
         cli_usage("--timeout is 1d at most");
     if (options->rate > PD_RATE_MAX)
         cli_usage("--rate is %" PRIu64 " at most", PD_RATE_MAX);
-    if (options->is_probes && (options->dir || options->to || options->keep || options->threshold ||
-                               options->interval_nanos || options->pressure))
+    if (options->is_probes && (options->dir || options->how.to || options->keep ||
+                               options->threshold || options->interval_nanos || options->pressure))
         cli_usage("--probes-only writes nothing: there is no -o, --to, --keep, --interval, "
                   "--threshold or --pressure");
-    if (options->keep && options->to)
+    if (options->keep && options->how.to)
         cli_usage("--keep deletes files, and --to writes none");
     if (options->given.list_len && options->format == PPROFDELTA_PPROF)
         cli_usage("--resource needs --format=otlp, which is missing");
@@ -429,7 +425,7 @@ static int set_environment(const record_options *o, const char *agent, const cha
     int code = make_resource(o, &resource);
     if (!code &&
         !(cli_set_variable(PD_VARIABLE_DIR, *dir, "%s", dir) &&
-          cli_set_variable(PD_VARIABLE_COMMAND, o->to, "%s", o->to) &&
+          cli_set_variable(PD_VARIABLE_COMMAND, o->how.to, "%s", o->how.to) &&
           cli_set_variable(PD_VARIABLE_SNAPSHOT, o->snapshot, "1") &&
           cli_set_variable(PD_VARIABLE_QUIET, cli_is_quiet, "1") &&
           cli_set_variable(PD_VARIABLE_ACCOUNT, o->no_account, "0") &&
@@ -437,7 +433,7 @@ static int set_environment(const record_options *o, const char *agent, const cha
           cli_set_variable(PD_VARIABLE_PRESSURE, o->pressure, "1") &&
           cli_set_variable(PD_VARIABLE_PROBES, o->is_probes, "1") &&
           cli_set_variable(PD_VARIABLE_SAID, true, "00") &&
-          set_duration(PD_VARIABLE_TIMEOUT, o->timeout_nanos) &&
+          set_duration(PD_VARIABLE_TIMEOUT, o->how.timeout_nanos) &&
           set_duration(PD_VARIABLE_INTERVAL, o->interval_nanos) &&
           cli_set_variable(PD_VARIABLE_RATE, o->rate, "%" PRIu64, o->rate) &&
           cli_set_variable(PD_VARIABLE_THRESHOLD, o->threshold, "%" PRIu64 "%s", o->threshold,
@@ -469,12 +465,10 @@ static void note_small_space(void)
 static void recover_last(const record_options *o, const char *dir)
 {
     const int64_t interval = o->interval_nanos ? o->interval_nanos : 60 * SECOND;
-    const uint64_t seconds = pd_launch_timeout((uint64_t)o->timeout_nanos, (uint64_t)interval);
-    cli_recovering how = {.to = o->to,
-                          .receiver = o->receiver,
-                          .max_age_nanos = o->max_age_nanos,
-                          .timeout_nanos = (int64_t)seconds * SECOND,
-                          .is_before = true};
+    const uint64_t seconds = pd_launch_timeout((uint64_t)o->how.timeout_nanos, (uint64_t)interval);
+    cli_recovering how = o->how;
+    how.timeout_nanos = (int64_t)seconds * SECOND;
+    how.is_before = true;
     if (*dir && !o->no_live)
         cli_recover_folder(dir, &how);
 }
@@ -485,7 +479,7 @@ static int prepare_recording(const record_options *options)
     char agent[PATH_MAX], dir[PATH_MAX] = "";
     int code = find_agent(agent);
     code = code ? code : check_program(options->command[0], agent);
-    if (!code && !options->is_probes && (options->dir || !options->to))
+    if (!code && !options->is_probes && (options->dir || !options->how.to))
         code = make_dir(options->dir ? options->dir : ".", dir);
     if (!code)
         recover_last(options, dir);
@@ -540,7 +534,7 @@ static int record_process(const record_options *o)
     code = find_agent(agent);
     if (!code && !is_elf(agent))
         code = cli_error("%s: is no shared object, and so not the heap agent", agent);
-    if (!code && !o->is_probes && (o->dir || !o->to))
+    if (!code && !o->is_probes && (o->dir || !o->how.to))
         code = make_dir_of_process(o, dir);
     code = code ? code : set_environment(o, agent, dir);
     const cli_attach how = {agent, dir, o->duration_nanos, o->has_report};

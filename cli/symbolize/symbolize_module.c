@@ -43,12 +43,14 @@ typedef struct elf_file {
     char path[PATH_MAX];
 } elf_file;
 
-typedef struct elf_files {
+typedef struct search {
+    const cli_module_request *request;
     elf_file binary, debug; /* debug: another file than the binary */
     bool is_debug_binary;   /* the binary has the debug information itself */
     bool was_unreadable;    /* a file was there, and is no ELF file */
     bool was_other;         /* a file was there, with another build id */
-} elf_files;
+    GElf_Word crc;          /* of the debug file that the binary names */
+} search;
 
 static const char system_debug[] = "/usr/lib/debug";
 
@@ -64,7 +66,7 @@ static void file_close(elf_file *file)
 }
 
 /* Opens a regular file that is an ELF file of any class. */
-static bool file_open(elf_file *file, const char *path, elf_files *files)
+static bool file_open(elf_file *file, const char *path, search *s)
 {
     *file = (elf_file){.fd = cli_regular_open(AT_FDCWD, path, O_RDONLY, NULL)};
     if (file->fd < 0)
@@ -72,7 +74,7 @@ static bool file_open(elf_file *file, const char *path, elf_files *files)
     file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
     if (!file->elf || elf_kind(file->elf) != ELF_K_ELF) {
         file_close(file);
-        files->was_unreadable = true;
+        s->was_unreadable = true;
         return false;
     }
     snprintf(file->path, sizeof file->path, "%s", path);
@@ -107,30 +109,23 @@ static bool has_section(Elf *elf, const char *name)
 
 /* ---- the search ------------------------------------------------------------------------------ */
 
-typedef struct search {
-    const cli_module_request *request;
-    elf_files *files;
-    GElf_Word crc; /* of the debug file that the binary names */
-} search;
-
 static bool is_complete(const search *s)
 {
-    return s->files->binary.elf && (s->files->is_debug_binary || s->files->debug.elf);
+    return s->binary.elf && (s->is_debug_binary || s->debug.elf);
 }
 
 /* Keeps the file for what it has and is missing so far; closes it otherwise. */
-static void keep_file(const search *s, elf_file *file)
+static void keep_file(search *s, elf_file *file)
 {
-    elf_files *files = s->files;
     /* A debug file only describes the code of another file. */
     bool is_code = has_section(file->elf, ".text");
     bool is_dwarf = has_section(file->elf, ".debug_info") || has_section(file->elf, ".zdebug_info");
-    if (is_code && !files->binary.elf) {
-        files->binary = *file;
-        files->is_debug_binary = is_dwarf;
-    } else if (!files->debug.elf && !files->is_debug_binary &&
+    if (is_code && !s->binary.elf) {
+        s->binary = *file;
+        s->is_debug_binary = is_dwarf;
+    } else if (!s->debug.elf && !s->is_debug_binary &&
                (is_dwarf || has_section(file->elf, ".symtab"))) {
-        files->debug = *file;
+        s->debug = *file;
     } else {
         file_close(file);
     }
@@ -159,14 +154,14 @@ static bool is_wanted(const search *s, const elf_file *file, const char *id, pro
     char own[CLI_BUILD_ID_ROOM] = "";
     const char *wanted = s->request->build_id;
     if (has == LINK) {
-        write_id(s->files->binary.elf, own, sizeof own);
+        write_id(s->binary.elf, own, sizeof own);
         return *id && *own ? !strcmp(id, own) : file_checksum(file->fd) == s->crc;
     }
     return *wanted ? !strcmp(id, wanted) : has == PLACE && !s->request->places->needs_build_id;
 }
 
-__attribute__((format(printf, 3, 4))) static void consider(const search *s, proof has,
-                                                           const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void consider(search *s, proof has, const char *format,
+                                                           ...)
 {
     char path[PATH_MAX], id[CLI_BUILD_ID_ROOM];
     elf_file file;
@@ -174,8 +169,7 @@ __attribute__((format(printf, 3, 4))) static void consider(const search *s, proo
     va_start(arguments, format);
     int len = vsnprintf(path, sizeof path, format, arguments);
     va_end(arguments);
-    if (len <= 0 || (size_t)len >= sizeof path || is_complete(s) ||
-        !file_open(&file, path, s->files))
+    if (len <= 0 || (size_t)len >= sizeof path || is_complete(s) || !file_open(&file, path, s))
         return;
     write_id(file.elf, id, sizeof id);
     if (is_wanted(s, &file, id, has)) {
@@ -183,11 +177,11 @@ __attribute__((format(printf, 3, 4))) static void consider(const search *s, proo
         return;
     }
     if (*s->request->build_id && !strcmp(path, s->request->path))
-        s->files->was_other = true;
+        s->was_other = true;
     file_close(&file);
 }
 
-static void consider_by_id(const search *s, const char *dir)
+static void consider_by_id(search *s, const char *dir)
 {
     const char *id = s->request->build_id;
     if (strlen(id) < 3)
@@ -198,7 +192,7 @@ static void consider_by_id(const search *s, const char *dir)
 
 /* The name of a file in the directories of the user. The mapping's path may have "..", which must
  * not lead out of the directory. */
-static void consider_by_name(const search *s, const char *dir)
+static void consider_by_name(search *s, const char *dir)
 {
     const char *path = s->request->path, *name = cli_string_base(cli_string_of(path)).ptr;
     if (!*name)
@@ -216,11 +210,10 @@ static void consider_links(search *s)
 {
     const cli_debug_places *places = s->request->places;
     char own[PATH_MAX];
-    const char *link =
-        s->files->binary.elf ? dwelf_elf_gnu_debuglink(s->files->binary.elf, &s->crc) : NULL;
+    const char *link = s->binary.elf ? dwelf_elf_gnu_debuglink(s->binary.elf, &s->crc) : NULL;
     if (!link || !*link || strchr(link, '/'))
         return;
-    const char *path = s->files->binary.path, *slash = strrchr(path, '/');
+    const char *path = s->binary.path, *slash = strrchr(path, '/');
     snprintf(own, sizeof own, "%.*s", slash ? (int)(slash - path) : 1, slash ? path : ".");
     consider(s, LINK, "%s/%s", own, link);
     consider(s, LINK, "%s/.debug/%s", own, link);
@@ -233,7 +226,7 @@ static void consider_links(search *s)
 
 /* Runs debuginfod-find, elfutils' client, which prints the path of a file in its cache. The build id
  * has only hexadecimal digits. */
-static void ask_servers(const search *s, const char *kind)
+static void ask_servers(search *s, const char *kind)
 {
     char command[256], path[PATH_MAX] = "";
     int len = snprintf(command, sizeof command, "debuginfod-find %s %s 2>/dev/null </dev/null",
@@ -255,29 +248,27 @@ static bool is_hexadecimal(const char *id)
     return *id && !id[strspn(id, "0123456789abcdef")];
 }
 
-/* Fills *files. What is not found stays empty. */
-static void find_files(const cli_module_request *request, elf_files *files)
+/* Finds the files. What is not found stays empty. */
+static void find_files(search *s)
 {
-    const cli_debug_places *places = request->places;
-    search s = {.request = request, .files = files};
-    *files = (elf_files){.binary.fd = -1, .debug.fd = -1};
-    bool has_id = is_hexadecimal(request->build_id);
+    const cli_debug_places *places = s->request->places;
+    bool has_id = is_hexadecimal(s->request->build_id);
     for (size_t i = 0; i < places->dirs_len; i++) {
         if (has_id)
-            consider_by_id(&s, places->dirs[i]);
-        consider_by_name(&s, places->dirs[i]);
+            consider_by_id(s, places->dirs[i]);
+        consider_by_name(s, places->dirs[i]);
     }
-    if (*request->path == '/')
-        consider(&s, PLACE, "%s", request->path);
+    if (*s->request->path == '/')
+        consider(s, PLACE, "%s", s->request->path);
     if (places->has_tables_only)
         return;
     if (has_id)
-        consider_by_id(&s, system_debug);
-    consider_links(&s);
+        consider_by_id(s, system_debug);
+    consider_links(s);
     if (has_id && places->asks_servers) {
-        ask_servers(&s, "debuginfo");
-        if (!files->binary.elf)
-            ask_servers(&s, "executable");
+        ask_servers(s, "debuginfo");
+        if (!s->binary.elf)
+            ask_servers(s, "executable");
     }
 }
 
@@ -318,12 +309,12 @@ static bool from_offset(Elf *elf, bool is_debug, const cli_module_request *reque
 }
 
 /* Returns false if the address is not one of the file. */
-static bool to_file(const elf_files *files, const cli_module_request *request, uint64_t address,
-                    uint64_t *pc)
+static bool to_file(const search *s, uint64_t address, uint64_t *pc)
 {
     GElf_Ehdr header;
-    bool is_debug = !files->binary.elf;
-    Elf *elf = is_debug ? files->debug.elf : files->binary.elf;
+    const cli_module_request *request = s->request;
+    bool is_debug = !s->binary.elf;
+    Elf *elf = is_debug ? s->debug.elf : s->binary.elf;
     if (!gelf_getehdr(elf, &header))
         return false;
     bool is_fixed =
@@ -344,13 +335,13 @@ static int by_pc(const void *a, const void *b)
 }
 
 /* Returns the addresses of the file, rising. */
-static cli_wanted *take_wanted(const elf_files *files, const cli_module_request *request,
-                               size_t *len)
+static cli_wanted *take_wanted(const search *s, size_t *len)
 {
+    const cli_module_request *request = s->request;
     cli_wanted *wanted = cli_apart_take(request->addresses_len, sizeof *wanted);
     *len = 0;
     for (size_t i = 0; i < request->addresses_len; i++)
-        if (to_file(files, request, request->addresses[i], &wanted[*len].pc))
+        if (to_file(s, request->addresses[i], &wanted[*len].pc))
             wanted[(*len)++].index = i;
     qsort(wanted, *len, sizeof *wanted, by_pc);
     return wanted;
@@ -358,11 +349,11 @@ static cli_wanted *take_wanted(const elf_files *files, const cli_module_request 
 
 /* ---- the answer ------------------------------------------------------------------------------ */
 
-static void put_nothing(FILE *out, const elf_files *files)
+static void put_nothing(FILE *out, const search *s)
 {
-    cli_module_state state = files->was_other        ? CLI_MODULE_OTHER_BUILD
-                             : files->was_unreadable ? CLI_MODULE_UNREADABLE
-                                                     : CLI_MODULE_MISSING;
+    cli_module_state state = s->was_other        ? CLI_MODULE_OTHER_BUILD
+                             : s->was_unreadable ? CLI_MODULE_UNREADABLE
+                                                 : CLI_MODULE_MISSING;
     cli_answer_put_number(out, state);
     cli_answer_put_number(out, 0);
 }
@@ -380,20 +371,20 @@ static void read_folder(int fd, char dir[PATH_MAX])
 }
 
 /* The head comes last to be known but first in the answer, so what decides it is read first. */
-static void put_symbols(FILE *out, const elf_files *files, const cli_module_request *request)
+static void put_symbols(FILE *out, const search *s)
 {
     size_t len;
-    cli_wanted *wanted = take_wanted(files, request, &len);
-    const elf_file *with_dwarf = files->debug.elf ? &files->debug : &files->binary;
+    cli_wanted *wanted = take_wanted(s, &len);
+    const elf_file *with_dwarf = s->debug.elf ? &s->debug : &s->binary;
     char dir[PATH_MAX];
     read_folder(with_dwarf->fd, dir);
     bool has_table = false;
-    if (files->debug.elf)
-        has_table |= cli_table_name(files->debug.elf, wanted, len);
-    if (files->binary.elf)
-        has_table |= cli_table_name(files->binary.elf, wanted, len);
+    if (s->debug.elf)
+        has_table |= cli_table_name(s->debug.elf, wanted, len);
+    if (s->binary.elf)
+        has_table |= cli_table_name(s->binary.elf, wanted, len);
     cli_apart_open_files(false);
-    Dwarf *dwarf = request->places->has_tables_only
+    Dwarf *dwarf = s->request->places->has_tables_only
                        ? NULL
                        : dwarf_begin_elf(with_dwarf->elf, DWARF_C_READ, NULL);
     Dwarf_CU *unit = NULL;
@@ -408,19 +399,18 @@ static void put_symbols(FILE *out, const elf_files *files, const cli_module_requ
     cli_answer_put_number(out, 0);
 }
 
-static void resolve_in_child(const void *cookie, FILE *out)
+static void resolve_in_child(const void *request, FILE *out)
 {
-    const cli_module_request *request = cookie;
-    elf_files files;
+    search s = {.request = request, .binary.fd = -1, .debug.fd = -1};
     elf_version(EV_CURRENT);
-    find_files(request, &files);
-    if (!files.binary.elf && !files.debug.elf) {
-        put_nothing(out, &files);
+    find_files(&s);
+    if (!s.binary.elf && !s.debug.elf) {
+        put_nothing(out, &s);
         return;
     }
-    cli_apart_allow(files.binary.fd);
-    cli_apart_allow(files.debug.fd);
-    put_symbols(out, &files, request);
+    cli_apart_allow(s.binary.fd);
+    cli_apart_allow(s.debug.fd);
+    put_symbols(out, &s);
 }
 
 cli_apart_end cli_module_resolve(const cli_module_request *request, cli_answer *answer)

@@ -5,7 +5,6 @@
  */
 #include "symbolize/symbolize_view.h"
 
-#include "cli.h"
 #include "keep.h"
 #include "message.h"
 
