@@ -77,9 +77,27 @@ static Pd__View__Profile *unpack_tables(const uint8_t *bytes, size_t len)
     return view;
 }
 
-static int unpack_profile(cli_profile *profile, const uint8_t *bytes, size_t len)
+int cli_profile_open(cli_profile *profile, cli_input input, const pprofdelta_options *options)
+{
+    *profile = (cli_profile){
+        .input = input, .options = *options, .census = {.size = sizeof profile->census}};
+    pprofdelta_error err;
+    if (pprofdelta_profile_open(options, NULL, input.bytes, input.len, &profile->opened, &err))
+        return cli_library_error(input.name, &err);
+    pprofdelta_profile_census(profile->opened, &profile->census);
+    return CLI_DONE;
+}
+
+int cli_profile_unpack(cli_profile *profile)
 {
     const pprofdelta_census *census = &profile->census;
+    pprofdelta_error err;
+    const uint8_t *bytes;
+    size_t len;
+    if (pprofdelta_profile_bytes(profile->opened, &bytes, &len, &err))
+        return cli_library_error(profile->input.name, &err);
+    profile->held = (int64_t)len;
+    cli_keep_beside(profile->held);
     profile->view = unpack_tables(bytes, len);
     if (!profile->view || !cli_samples_find(bytes, len, &profile->samples))
         return refuse_profile(profile);
@@ -92,6 +110,12 @@ static int unpack_profile(cli_profile *profile, const uint8_t *bytes, size_t len
     return CLI_DONE;
 }
 
+int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options)
+{
+    int code = cli_profile_open(profile, input, options);
+    return code ? code : cli_profile_unpack(profile);
+}
+
 int cli_profile_load(cli_profile *profile, cli_file file, const pprofdelta_options *options)
 {
     cli_input input;
@@ -100,24 +124,6 @@ int cli_profile_load(cli_profile *profile, cli_file file, const pprofdelta_optio
         return cli_profile_take(profile, input, options);
     *profile = (cli_profile){.input = input};
     return code;
-}
-
-int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options)
-{
-    *profile = (cli_profile){
-        .input = input, .options = *options, .census = {.size = sizeof profile->census}};
-    pprofdelta_error err;
-    const uint8_t *bytes;
-    size_t len;
-    const cli_input *in = &profile->input;
-    if (pprofdelta_profile_open(options, NULL, in->bytes, in->len, &profile->opened, &err))
-        return cli_library_error(in->name, &err);
-    if (pprofdelta_profile_bytes(profile->opened, &bytes, &len, &err))
-        return cli_library_error(in->name, &err);
-    pprofdelta_profile_census(profile->opened, &profile->census);
-    profile->held = (int64_t)len;
-    cli_keep_beside(profile->held);
-    return unpack_profile(profile, bytes, len);
 }
 
 void cli_profile_free(cli_profile *profile)

@@ -42,6 +42,10 @@ int cli_profile_load(cli_profile *profile, cli_file file, const pprofdelta_optio
 
 /* The same for bytes that are already in memory. The profile takes them, and frees them. */
 int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options);
+
+/* The same in two steps: the check, after which there is a census, and the rest. */
+int cli_profile_open(cli_profile *profile, cli_input input, const pprofdelta_options *options);
+int cli_profile_unpack(cli_profile *profile);
 void cli_profile_free(cli_profile *profile);
 
 /* Makes the ids below valid again after functions were added. */

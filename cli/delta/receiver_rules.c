@@ -197,18 +197,13 @@ static bool has_other_values(cli_checked *j, const otlp_profile *p)
     return false;
 }
 
-static const char *name_of_go(cli_string type)
-{
-    return cli_string_is(type, "space") || cli_string_is(type, "contentions") ? shown(type) : NULL;
-}
-
 static bool has_name_of_go(cli_checked *j, const otlp_profile *p)
 {
-    const char *name =
-        p->period_type
-            ? name_of_go(string_at(j->request->dictionary, p->period_type->type_strindex))
-            : NULL;
-    return name && cli_found(j, "its period type is %s", name);
+    cli_string type = p->period_type
+                          ? string_at(j->request->dictionary, p->period_type->type_strindex)
+                          : cli_string_of("");
+    return (cli_string_is(type, "space") || cli_string_is(type, "contentions")) &&
+           cli_found(j, "its period type is %s", shown(type));
 }
 
 /* Does the receiver make a label of the value? */

@@ -96,34 +96,20 @@ static void put_census(const char *name, const pprofdelta_census *census)
     printf("%s\n", census->is_stamped ? ", a delta" : "");
 }
 
-static int check_file(const pprofdelta_options *library, const char *path)
+static int check_file(const check_options *o, const char *path)
 {
     cli_input input;
-    pprofdelta_profile *profile = NULL;
-    pprofdelta_error err;
-    pprofdelta_census census = {.size = sizeof census};
-    int code = cli_input_read(&input, (cli_file){.path = path}, library->max_memory);
-    if (!code) {
-        cli_progress_say("checking", input.name);
-        if (pprofdelta_profile_open(library, NULL, input.bytes, input.len, &profile, &err))
-            code = cli_library_error(input.name, &err);
-    }
-    if (!code && !cli_is_quiet) {
-        pprofdelta_profile_census(profile, &census);
-        put_census(input.name, &census);
-    }
-    pprofdelta_profile_free(profile);
-    cli_input_free(&input);
-    return code;
-}
-
-static int check_for(const check_options *o, const char *path)
-{
     cli_profile profile;
-    int code = cli_profile_load(&profile, (cli_file){.path = path}, &o->library);
+    int code = cli_input_read(&input, (cli_file){.path = path}, o->library.max_memory);
+    if (code)
+        return code;
+    cli_progress_say("checking", input.name);
+    code = cli_profile_open(&profile, input, &o->library);
+    if (!code && o->receiver)
+        code = cli_profile_unpack(&profile);
     if (!code && !cli_is_quiet)
-        put_census(profile.input.name, &profile.census);
-    if (!code)
+        put_census(input.name, &profile.census);
+    if (!code && o->receiver)
         code = cli_receiver_check(o->receiver, &profile);
     cli_profile_free(&profile);
     return code;
@@ -139,9 +125,7 @@ int cli_check(int argc, char **argv)
     cli_progress_start();
     int first = CLI_DONE; /* exit code that is not 0 */
     for (size_t i = 0; i < arguments.operands_len; i++) {
-        const char *path = arguments.operands[i];
-        int code =
-            options.receiver ? check_for(&options, path) : check_file(&options.library, path);
+        int code = check_file(&options, arguments.operands[i]);
         first = first ? first : code;
     }
     cli_must(cli_output_end_text());

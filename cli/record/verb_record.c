@@ -17,6 +17,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -325,14 +326,13 @@ static int refuse_program(const pd_launch_result *found)
 }
 
 /* Any ELF file is taken for the agent: the loader judges it. */
-static bool is_elf(const char *path)
+static int check_agent(const char *path)
 {
-    char magic[SELFMAG] = {0};
-    FILE *file = fopen(path, "rb");
-    bool is = file && fread(magic, SELFMAG, 1, file) == 1 && memcmp(magic, ELFMAG, SELFMAG) == 0;
-    if (file)
-        fclose(file);
-    return is;
+    char magic[SELFMAG + 1] = "";
+    cli_text_read(AT_FDCWD, path, magic, sizeof magic);
+    return !strcmp(magic, ELFMAG)
+               ? CLI_DONE
+               : cli_error("%s: is no shared object, and so not the heap agent", path);
 }
 
 /* Can the agent be loaded into the program that execvp finds? Of a script, the interpreter is checked. */
@@ -343,8 +343,8 @@ static int check_program(const char *name, const char *agent)
     int error = pd_launch_find(name, getenv("PATH"), path);
     if (error)
         return not_run(name, error);
-    if (!is_elf(agent))
-        return cli_error("%s: is no shared object, and so not the heap agent", agent);
+    if (check_agent(agent))
+        return CLI_RECORD_FAILED;
     pd_launch_check(path, &found);
     if (found.error)
         return not_run(found.path, found.error);
@@ -532,8 +532,7 @@ static int record_process(const record_options *o)
     if (code || o->is_stop)
         return code ? code : cli_attach_stop();
     code = find_agent(agent);
-    if (!code && !is_elf(agent))
-        code = cli_error("%s: is no shared object, and so not the heap agent", agent);
+    code = code ? code : check_agent(agent);
     if (!code && !o->is_probes && (o->dir || !o->how.to))
         code = make_dir_of_process(o, dir);
     code = code ? code : set_environment(o, agent, dir);
