@@ -49,7 +49,7 @@ static const char *obstacle_of(int fd)
     return NULL;
 }
 
-int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROOM])
+int cli_regular_open(int folder, const char *name, int how, const char **why)
 {
     enum { HOW = O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
     char self[32];
@@ -63,8 +63,7 @@ int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROO
         wrong = fd < 0 ? NULL : obstacle_of(fd);
     }
     if (why)
-        snprintf(why, CLI_WHY_ROOM, "%s%s",
-                 wrong ? "" : "cannot open: ", wrong ? wrong : strerror(errno));
+        *why = wrong ? wrong : cli_keep_print("cannot open: %s", strerror(errno));
     if (seen >= 0)
         close(seen);
     if (fd >= 0 && wrong)
@@ -84,7 +83,7 @@ bool cli_text_read(int folder, const char *name, char *text, size_t room)
     return len;
 }
 
-const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM])
+const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, const char **why)
 {
     enum { HEAD = 64 << 10 };
     char head[HEAD];
@@ -95,9 +94,9 @@ const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char 
         return NULL;
     ssize_t got = read(fd, head, HEAD); /* a regular file: as many as there are */
     if (got < 0)
-        snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(errno));
+        *why = cli_keep_print("cannot read: %s", strerror(errno));
     else if (pprofdelta_identify(head, (size_t)got, kind, &what, &err))
-        snprintf(why, CLI_WHY_ROOM, "%s", err.text);
+        *why = cli_keep_print("%s", err.text);
     close(fd);
     return what;
 }
@@ -238,7 +237,7 @@ static int read_all(cli_input *in, int fd, uint64_t limit)
     }
 }
 
-static int open_file(cli_file file, char why[CLI_WHY_ROOM])
+static int open_file(cli_file file, const char **why)
 {
     const char *name = file.found_in ? cli_string_base(cli_string_of(file.path)).ptr : file.path;
     if (file.is_regular)
@@ -246,13 +245,13 @@ static int open_file(cli_file file, char why[CLI_WHY_ROOM])
                                 O_RDONLY | (file.found_in ? O_NOFOLLOW : 0), why);
     int fd = strcmp(name, "-") ? open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY) : STDIN_FILENO;
     if (fd < 0)
-        snprintf(why, CLI_WHY_ROOM, "cannot open: %s", strerror(errno));
+        *why = cli_keep_print("cannot open: %s", strerror(errno));
     return fd;
 }
 
-/* Returns what read_all does. If that is not 0, frees the bytes and writes the end of a sentence that begins
+/* Returns what read_all does. If that is not 0, frees the bytes and sets *why to the end of a sentence that begins
  * with the name. */
-static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM])
+static int try_to_read(cli_input *in, cli_file file, uint64_t limit, const char **why)
 {
     *in = (cli_input){.name = cli_input_name(file.path)};
     /* A process cannot have more than PTRDIFF_MAX. */
@@ -261,16 +260,14 @@ static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CL
     if (fd < 0)
         return FOREIGN;
     int wrong = read_all(in, fd, limit < most ? limit : most);
-    if (wrong == FOREIGN)
-        snprintf(why, CLI_WHY_ROOM, "not a pprof profile: this is %s", foreign_kind(in));
-    else if (wrong == TOO_LARGE)
-        snprintf(why, CLI_WHY_ROOM, "is larger than the limit");
-    else if (wrong)
-        snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(wrong));
     if (fd != STDIN_FILENO)
         close(fd);
-    if (wrong)
-        cli_input_free(in);
+    if (!wrong)
+        return 0;
+    *why = wrong == FOREIGN ? cli_keep_print("not a pprof profile: this is %s", foreign_kind(in))
+           : wrong == TOO_LARGE ? "is larger than the limit"
+                                : cli_keep_print("cannot read: %s", strerror(wrong));
+    cli_input_free(in);
     return wrong;
 }
 
@@ -285,12 +282,12 @@ static int refuse_input(const char *name, int wrong, const char *why)
 
 int cli_input_read(cli_input *in, cli_file file, uint64_t limit)
 {
-    char why[CLI_WHY_ROOM];
+    const char *why;
     *in = (cli_input){.name = cli_input_name(file.path)};
     cli_progress_say("reading", in->name);
     if (!file.is_regular && !strcmp(file.path, "-") && isatty(STDIN_FILENO))
         cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
-    int wrong = try_to_read(in, file, limit, why);
+    int wrong = try_to_read(in, file, limit, &why);
     return wrong ? refuse_input(in->name, wrong, why) : CLI_DONE;
 }
 
@@ -315,9 +312,9 @@ int cli_input_check(cli_file file, uint64_t limit, pprofdelta_census *census, bo
 {
     cli_input in;
     pprofdelta_error err;
-    char why[CLI_WHY_ROOM];
+    const char *why;
     cli_progress_say("checking", file.path);
-    int wrong = try_to_read(&in, file, limit, why), code = CLI_DONE;
+    int wrong = try_to_read(&in, file, limit, &why), code = CLI_DONE;
     bool is_bad = !wrong && check_profile(&in, limit, census, &err);
     *counts = !wrong && !is_bad;
     if (wrong && file.found_in)

@@ -26,19 +26,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CLI_WHY_ROOM = 1024 };
-
 /* Opens a regular file of the folder (or AT_FDCWD). how: O_RDONLY or O_RDWR, with O_NOFOLLOW if name
- * must not be a link. Returns the descriptor; -1 if there is none, and writes to why, unless it is
- * NULL, the end of a sentence that begins with the name of the file. */
-int cli_regular_open(int folder, const char *name, int how, char why[CLI_WHY_ROOM]);
+ * must not be a link. Returns the descriptor; -1 if there is none, and sets *why, unless why is
+ * NULL, to the end of a sentence that begins with the name of the file (kept). */
+int cli_regular_open(int folder, const char *name, int how, const char **why);
 
 /* Reads a short file of the folder (or AT_FDCWD), of /proc, which ends with a NUL then. */
 bool cli_text_read(int folder, const char *name, char *text, size_t room);
 
 /* The kind of the file at path, by its first bytes, and its name for a message, like "a zip archive". If
- * it cannot be read, returns NULL and writes to why as above. */
-const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, char why[CLI_WHY_ROOM]);
+ * it cannot be read, returns NULL and sets *why as above. */
+const char *cli_regular_kind(const char *path, pprofdelta_file_kind *kind, const char **why);
 
 bool cli_is_folder(const char *path);
 

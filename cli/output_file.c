@@ -125,9 +125,9 @@ static bool is_same_name(const char *path, const char *other)
  * an empty file. Every other file stays. Its name does not matter. */
 static int check_old(const cli_output *out)
 {
-    char why[CLI_WHY_ROOM];
+    const char *why;
     pprofdelta_file_kind kind;
-    const char *what = cli_regular_kind(out->target, &kind, why);
+    const char *what = cli_regular_kind(out->target, &kind, &why);
     if (!what)
         return cli_error("%s: %s; it is read to check that it may be replaced", out->name, why);
     bool is_same = out->is_page ? kind == PPROFDELTA_FILE_HTML
@@ -300,12 +300,11 @@ static int create_temporary(cli_output *out)
 {
     static bool is_registered;
     const char *owner = out->state ? out->state : out->target;
-    char kind[KIND_LEN + 1];
     uint32_t hash = UINT32_C(0x811c9dc5);
     sigset_t ending;
     for (const char *at = owner + folder_len(owner); *at; at++)
         hash = (hash ^ (unsigned char)*at) * UINT32_C(0x01000193);
-    snprintf(kind, sizeof kind, PREFIX "%08" PRIx32 "-", hash);
+    const char *kind = cli_keep_print(PREFIX "%08" PRIx32 "-", hash);
     remove_left_overs(out->target, kind);
     out->temporary =
         (char *)cli_keep_print("%.*s%s%s", (int)folder_len(out->target), out->target, kind, RANDOM);

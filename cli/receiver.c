@@ -1,6 +1,7 @@
 #include "receiver.h"
 
 #include "instant.h"
+#include "keep.h"
 #include "message.h"
 #include "units.h"
 
@@ -22,11 +23,10 @@ void cli_receiver_help(void)
 {
     for (int i = CLI_FOR_NONE + 1; i < CLI_RECEIVERS; i++) {
         const pprofdelta_receiver *r = &cli_receivers[i];
-        char text[64], age[32] = "";
+        const char *text = cli_keep_print("%s: %s, %s", r->word, cli_choices[CLI_FORMAT][r->format],
+                                          cli_choices[CLI_COMPRESSION][r->compression]);
         if (r->max_age)
-            snprintf(age, sizeof age, ", at most %dh old", (int)(r->max_age / 3600));
-        snprintf(text, sizeof text, "%s: %s, %s%s", r->word, cli_choices[CLI_FORMAT][r->format],
-                 cli_choices[CLI_COMPRESSION][r->compression], age);
+            text = cli_keep_print("%s, at most %dh old", text, (int)(r->max_age / 3600));
         printf(i % 2 ? "          %-40s" : "%s\n", text);
     }
 }

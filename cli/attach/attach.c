@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "input.h"
 #include "instant.h"
+#include "keep.h"
 #include "message.h"
 
 #include "agent/base/attach.h"
@@ -30,10 +31,8 @@ void cli_attach_rest(unsigned milliseconds)
 
 static void open_target(cli_target *t, pid_t pid)
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d", (int)pid);
     *t = (cli_target){.pid = pid, .memory = -1};
-    t->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    t->folder = open(cli_keep_print("/proc/%d", (int)pid), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (t->folder >= 0)
         t->memory = openat(t->folder, "mem", O_RDWR | O_CLOEXEC);
     t->memory_error = errno;
@@ -41,61 +40,65 @@ static void open_target(cli_target *t, pid_t pid)
 
 static bool is_same_place(pid_t pid, const char *name)
 {
-    char of_other[64], own[64];
     struct stat a, b;
-    snprintf(of_other, sizeof of_other, "/proc/%d/%s", (int)pid, name);
-    snprintf(own, sizeof own, "/proc/self/%s", name);
-    return !stat(of_other, &a) && !stat(own, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return !stat(cli_keep_print("/proc/%d/%s", (int)pid, name), &a) &&
+           !stat(cli_keep_print("/proc/self/%s", name), &b) && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
 }
 
-bool cli_attach_is_apart(pid_t pid, char through[64])
+bool cli_attach_is_apart(pid_t pid)
 {
-    snprintf(through, 64, "/proc/%d/root", (int)pid);
     return !is_same_place(pid, "ns/mnt") || !is_same_place(pid, "root");
 }
 
 /* ---- the agent's page ------------------------------------------------------------------------ */
 
-#define READ_MEMBER(t, at, member, out)                                                            \
-    cli_target_read(t, (at) + offsetof(pd_attach, member), out, sizeof(((pd_attach *)0)->member))
+typedef struct recording {
+    cli_target t;
+    uint64_t control; /* where the agent listens; 0: there is none */
+    uint32_t beat, printed;
+} recording;
 
-static bool set_member(const cli_target *t, uint64_t at, size_t off, uint32_t value)
+#define READ_MEMBER(r, member, out)                                                                \
+    cli_target_read(&(r)->t, (r)->control + offsetof(pd_attach, member), out,                      \
+                    sizeof(((pd_attach *)0)->member))
+
+static bool set_member(const recording *r, size_t off, uint32_t value)
 {
-    return cli_target_write(t, at + off, &value, sizeof value);
+    return cli_target_write(&r->t, r->control + off, &value, sizeof value);
 }
 
-#define SET_MEMBER(t, at, member, value) set_member(t, at, offsetof(pd_attach, member), value)
+#define SET_MEMBER(r, member, value) set_member(r, offsetof(pd_attach, member), value)
 
-static pd_attach_state state_of(const cli_target *t, uint64_t at)
+static bool is_recording(const recording *r)
 {
     uint32_t state = PD_ATTACH_NONE;
-    READ_MEMBER(t, at, state, &state);
-    return (pd_attach_state)state;
+    return READ_MEMBER(r, state, &state) && state == PD_ATTACH_RECORDING;
 }
 
-/* Finds where the agent in the target listens: 0 if it has none. */
-static int find_control(const cli_target *t, uint64_t *at)
+/* Finds where the agent in the target listens. */
+static int find_control(recording *r)
 {
     uint64_t layout = 0, libc;
-    const cli_object *agent = cli_target_definer(t, 0, "pd_agent_attach", at);
+    const cli_object *agent = cli_target_definer(&r->t, 0, "pd_agent_attach", &r->control);
     if (!agent)
         return CLI_DONE;
-    const cli_object *first = cli_target_definer(t, 1, "gnu_get_libc_version", &libc);
-    READ_MEMBER(t, *at, layout, &layout);
+    const cli_object *first = cli_target_definer(&r->t, 1, "gnu_get_libc_version", &libc);
+    READ_MEMBER(r, layout, &layout);
     if (agent < first)
         return cli_error("process %d was started with the heap agent, and is recorded already",
-                         (int)t->pid);
+                         (int)r->t.pid);
     if (layout != PD_ATTACH_LAYOUT)
         return cli_error(
             "process %d has the heap agent of another version: use that version's pprofdelta",
-            (int)t->pid);
+            (int)r->t.pid);
     return CLI_DONE;
 }
 
-static bool is_listening(const cli_target *t, uint64_t at)
+static bool is_listening(const recording *r)
 {
     uint32_t pid = 0;
-    return at && READ_MEMBER(t, at, pid, &pid) && pid == cli_target_number(t, t->pid);
+    return r->control && READ_MEMBER(r, pid, &pid) && pid == cli_target_number(&r->t, r->t.pid);
 }
 
 /* ---- a recording ------------------------------------------------------------------------------- */
@@ -126,34 +129,28 @@ static size_t gather_settings(char settings[PD_ATTACH_SETTINGS])
 }
 
 /* Prints what the agent has said since. */
-static void print_messages(const cli_target *t, uint64_t control, uint32_t *printed)
+static void print_messages(recording *r)
 {
     char text[PD_ATTACH_TEXT + 1];
     uint32_t len = 0;
-    if (!READ_MEMBER(t, control, text_len, &len) || len > PD_ATTACH_TEXT || len <= *printed ||
-        !cli_target_read(t, control + offsetof(pd_attach, text), text, len))
+    if (!READ_MEMBER(r, text_len, &len) || len > PD_ATTACH_TEXT || len <= r->printed ||
+        !cli_target_read(&r->t, r->control + offsetof(pd_attach, text), text, len))
         return;
     text[len] = '\0';
-    for (char *line = text + *printed, *next; *line; line = next) {
+    for (char *line = text + r->printed, *next; *line; line = next) {
         next = line + strcspn(line, "\n");
         next += *next ? (*next = '\0', 1) : 0;
         cli_message(CLI_ERROR, "%s", line);
     }
-    *printed = len;
+    r->printed = len;
 }
-
-typedef struct recording {
-    cli_target t;
-    uint64_t control;
-    uint32_t beat, printed;
-} recording;
 
 /* Returns whether the process still has the agent. */
 static bool keep_alive(recording *r)
 {
-    bool is_there = SET_MEMBER(&r->t, r->control, beat, ++r->beat);
+    bool is_there = SET_MEMBER(r, beat, ++r->beat);
     if (is_there)
-        print_messages(&r->t, r->control, &r->printed);
+        print_messages(r);
     return is_there;
 }
 
@@ -189,27 +186,25 @@ static int begin_recording(recording *r)
     enum { STEP = 20, TRIES = 1500 };
     static char settings[PD_ATTACH_SETTINGS];
     uint32_t before = 0, runs = 0;
-    const uint64_t at = r->control;
-    if (state_of(&r->t, at) == PD_ATTACH_RECORDING)
+    if (is_recording(r))
         return refuse_second(&r->t);
-    bool is_done = READ_MEMBER(&r->t, at, runs, &before) &&
-                   cli_target_write(&r->t, at + offsetof(pd_attach, settings), settings,
+    bool is_done = READ_MEMBER(r, runs, &before) &&
+                   cli_target_write(&r->t, r->control + offsetof(pd_attach, settings), settings,
                                     gather_settings(settings)) &&
-                   SET_MEMBER(&r->t, at, has_lease, 1) && keep_alive(r) &&
-                   SET_MEMBER(&r->t, at, text_len, 0) && SET_MEMBER(&r->t, at, wanted, 1);
+                   SET_MEMBER(r, has_lease, 1) && keep_alive(r) && SET_MEMBER(r, text_len, 0) &&
+                   SET_MEMBER(r, wanted, 1);
     r->printed = 0;
     for (int i = 0; is_done && i < TRIES && runs <= before; i++, cli_attach_rest(STEP))
-        is_done = READ_MEMBER(&r->t, at, runs, &runs) && keep_alive(r);
+        is_done = READ_MEMBER(r, runs, &runs) && keep_alive(r);
     keep_alive(r);
     if (!is_done || runs == before) {
-        SET_MEMBER(&r->t, at, wanted, 0);
+        SET_MEMBER(r, wanted, 0);
         return cli_error("process %d: %s", (int)r->t.pid,
                          is_done ? "the agent there does not answer" : "has ended");
     }
-    for (int i = 0; i < 5 && state_of(&r->t, at) != PD_ATTACH_RECORDING; i++)
+    for (int i = 0; i < 5 && !is_recording(r); i++)
         cli_attach_rest(STEP);
-    return state_of(&r->t, at) == PD_ATTACH_RECORDING ? CLI_DONE
-                                                      : CLI_NOT_RUN; /* it has said why */
+    return is_recording(r) ? CLI_DONE : CLI_NOT_RUN; /* it has said why */
 }
 
 /* Until the time is over, a signal, the end of the process, or --stop of another run. */
@@ -219,17 +214,16 @@ static bool await_end(recording *r, int64_t duration)
     const int64_t until = duration ? cli_monotonic_now() + duration : INT64_MAX;
     bool is_there = true;
     while (!is_ended && cli_monotonic_now() < until &&
-           (is_there = keep_alive(r) && is_running(&r->t)) &&
-           state_of(&r->t, r->control) == PD_ATTACH_RECORDING)
+           (is_there = keep_alive(r) && is_running(&r->t)) && is_recording(r))
         cli_attach_rest(STEP);
     if (is_there)
-        SET_MEMBER(&r->t, r->control, wanted, 0);
-    while (is_there && state_of(&r->t, r->control) == PD_ATTACH_RECORDING) {
+        SET_MEMBER(r, wanted, 0);
+    while (is_there && is_recording(r)) {
         cli_attach_rest(STEP / 5);
         is_there = keep_alive(r) && is_running(&r->t);
     }
     uint32_t state; /* of a process that has ended, none can be read */
-    return is_there && READ_MEMBER(&r->t, r->control, state, &state) && is_running(&r->t);
+    return is_there && READ_MEMBER(r, state, &state) && is_running(&r->t);
 }
 
 static int tell_end(const recording *r, const cli_attach *how, bool is_there)
@@ -243,7 +237,7 @@ static int tell_end(const recording *r, const cli_attach *how, bool is_there)
             cli_hint("if its last window is missing: pprofdelta recover %s", how->dir);
         return CLI_DONE;
     }
-    READ_MEMBER(&r->t, r->control, files, &files);
+    READ_MEMBER(r, files, &files);
     cli_note("process %d goes on without being recorded", pid);
     if (*how->dir)
         cli_note("profiles: %" PRIu64
@@ -268,16 +262,16 @@ int cli_attach_open(pid_t pid, bool is_stop)
     int code = cli_attach_check(&r.t, &tls);
     if (!is_stop)
         code = code ? code : take_lock(&r.t);
-    return code ? code : find_control(&r.t, &r.control);
+    return code ? code : find_control(&r);
 }
 
 int cli_attach_record(const cli_attach *how)
 {
     const struct sigaction ending = {.sa_handler = end};
     int code = CLI_DONE;
-    if (!is_listening(&r.t, r.control)) {
+    if (!is_listening(&r)) {
         code = cli_attach_load(&r.t, how, &tls);
-        code = code ? code : cli_target_objects(&r.t) ? find_control(&r.t, &r.control) : CLI_FAILED;
+        code = code ? code : cli_target_objects(&r.t) ? find_control(&r) : CLI_FAILED;
     }
     if (code)
         return code;
@@ -295,12 +289,12 @@ int cli_attach_stop(void)
 {
     enum { STEP = 20, TRIES = 3000 };
     const int pid = (int)r.t.pid;
-    if (!is_listening(&r.t, r.control) || state_of(&r.t, r.control) != PD_ATTACH_RECORDING)
+    if (!is_listening(&r) || !is_recording(&r))
         return cli_error("process %d is not recorded", pid);
-    SET_MEMBER(&r.t, r.control, wanted, 0);
-    for (int i = 0; i < TRIES && state_of(&r.t, r.control) == PD_ATTACH_RECORDING; i++)
+    SET_MEMBER(&r, wanted, 0);
+    for (int i = 0; i < TRIES && is_recording(&r); i++)
         cli_attach_rest(STEP);
-    return state_of(&r.t, r.control) == PD_ATTACH_RECORDING
+    return is_recording(&r)
                ? cli_error("process %d has not stopped to record: the last profile takes long", pid)
                : CLI_DONE;
 }

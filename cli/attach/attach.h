@@ -30,9 +30,8 @@ CLI_ATTACH_API int cli_attach_open(pid_t pid, bool is_stop);
 CLI_ATTACH_API int cli_attach_record(const cli_attach *how);
 CLI_ATTACH_API int cli_attach_stop(void);
 
-/* Has the process other mounts, or another root directory? Its folder is opened through the path that *through is set
- * to, and so is a file. */
-CLI_ATTACH_API bool cli_attach_is_apart(pid_t pid, char through[64]);
+/* Has the process other mounts, or another root directory? Its folder is opened through /proc/PID/root then. */
+CLI_ATTACH_API bool cli_attach_is_apart(pid_t pid);
 
 /* load.c. Brings the agent into the process. */
 int cli_attach_load(const cli_target *t, const cli_attach *how, const cli_tls *tls);

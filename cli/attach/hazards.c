@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "input.h"
+#include "keep.h"
 #include "message.h"
 
 #include "agent/base/launch.h"
@@ -26,23 +27,20 @@ static int refuse(const cli_target *t, const char *why, const char *advice)
 
 static int check_state(const cli_target *t, const char *status)
 {
-    char why[96];
     const long group = cli_number_behind(status, "Tgid:"),
                tracer = cli_number_behind(status, "TracerPid:");
     const char *state = strstr(status, "\nState:\t");
     const char letter = state ? state[sizeof "\nState:\t" - 1] : '?';
-    if (group > 0 && group != t->pid) {
-        snprintf(why, sizeof why, "is a thread of process %ld", group);
-        return refuse(t, why, "give the number of the process");
-    }
+    if (group > 0 && group != t->pid)
+        return refuse(t, cli_keep_print("is a thread of process %ld", group),
+                      "give the number of the process");
     if (strchr("ZXx", letter))
         return refuse(t, "has ended", "its parent has not taken its exit status yet");
     if (cli_number_behind(status, "VmSize:") < 0)
         return refuse(t, "is a thread of the kernel", "it has no heap");
-    if (tracer > 0) {
-        snprintf(why, sizeof why, "is traced by process %ld (a debugger, strace)", tracer);
-        return refuse(t, why, "end that first");
-    }
+    if (tracer > 0)
+        return refuse(t, cli_keep_print("is traced by process %ld (a debugger, strace)", tracer),
+                      "end that first");
     if (letter == 'T' || letter == 't')
         return refuse(t, "is stopped", "let it go on first: kill -CONT PID");
     return CLI_DONE;
@@ -90,9 +88,9 @@ static int refuse_access(const cli_target *t, const char *status, int error)
 
 static int check_file(const cli_target *t)
 {
-    char exe[64], program[PATH_MAX] = "?", why[PATH_MAX + 128];
+    char program[PATH_MAX] = "?";
     pd_launch_result found;
-    snprintf(exe, sizeof exe, "/proc/%d/exe", (int)t->pid);
+    const char *exe = cli_keep_print("/proc/%d/exe", (int)t->pid);
     pd_launch_check(exe, &found);
     const bool is_of_rights =
         found.obstacle && (strstr(found.obstacle, "setuid") || strstr(found.obstacle, "setgid") ||
@@ -103,9 +101,8 @@ static int check_file(const cli_target *t)
         return CLI_DONE;
     if (readlink(exe, program, sizeof program - 1) < 0)
         program[0] = '\0';
-    snprintf(why, sizeof why, "cannot be recorded: %s %s", program, found.obstacle);
     const char *advice = pd_launch_advice(exe);
-    return refuse(t, why,
+    return refuse(t, cli_keep_print("cannot be recorded: %s %s", program, found.obstacle),
                   *advice ? advice
                           : "its allocations do not go through a library that could be replaced");
 }

@@ -4,6 +4,7 @@
 #include "attach/stop.h"
 #include "attach/stub.h"
 #include "cli.h"
+#include "keep.h"
 #include "message.h"
 
 #include <errno.h>
@@ -153,12 +154,12 @@ static bool write_given(const loading *l, bool wants_file)
 /* The agent's file is not seen there: the new thread makes one without a name. */
 static bool fill_file(const loading *l)
 {
-    char path[64], bytes[1 << 16];
+    char bytes[1 << 16];
     const uint32_t yes = 1, fd = await_store(l, offsetof(cli_store, file), STORE_PATIENCE);
     if (!fd || (int32_t)fd < 0)
         return false;
-    snprintf(path, sizeof path, "/proc/%d/fd/%u", (int)l->t->pid, fd);
-    int from = open(l->how->agent, O_RDONLY | O_CLOEXEC), to = open(path, O_WRONLY | O_CLOEXEC);
+    int from = open(l->how->agent, O_RDONLY | O_CLOEXEC);
+    int to = open(cli_keep_print("/proc/%d/fd/%u", (int)l->t->pid, fd), O_WRONLY | O_CLOEXEC);
     ssize_t got = 1;
     while (from >= 0 && to >= 0 && (got = read(from, bytes, sizeof bytes)) > 0 &&
            write(to, bytes, (size_t)got) == got)
@@ -168,8 +169,8 @@ static bool fill_file(const loading *l)
         close(from);
     if (to >= 0)
         close(to);
-    snprintf(path, sizeof path, "/proc/self/fd/%u", fd);
-    return is_done && write_store(l, offsetof(cli_store, given.path), path, sizeof path) &&
+    const char *path = cli_keep_print("/proc/self/fd/%u", fd);
+    return is_done && write_store(l, offsetof(cli_store, given.path), path, strlen(path) + 1) &&
            write_store(l, offsetof(cli_store, is_filled), &yes, sizeof yes);
 }
 
@@ -207,10 +208,9 @@ static int explain_failure(const loading *l)
 
 static int load_agent(loading *l)
 {
-    char through[64];
     cli_store store = {0};
     enum { MOST_MILLIS = 2000 };
-    const bool is_apart = cli_attach_is_apart(l->t->pid, through);
+    const bool is_apart = cli_attach_is_apart(l->t->pid);
     await_store(l, offsetof(cli_store, cloned), MOST_MILLIS);
     read_store(l, &store);
     if (store.cloned <= 0)

@@ -11,6 +11,7 @@
 #include "agent/base/remains.h"
 #include "input.h"
 #include "instant.h"
+#include "keep.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -71,9 +72,9 @@ typedef struct waiting {
 
 static waiting wait_of(const cli_target *t, pid_t tid)
 {
-    char name[64], text[256], *end;
+    char text[256], *end;
     waiting in = {UINT64_MAX, 0};
-    snprintf(name, sizeof name, "task/%d/syscall", (int)tid);
+    const char *name = cli_keep_print("task/%d/syscall", (int)tid);
     if (cli_text_read(t->folder, name, text, sizeof text) && *text >= '0' && *text <= '9') {
         in.call = strtoull(text, &end, 10);
         in.first = strtoull(end, NULL, 16);
@@ -84,9 +85,9 @@ static waiting wait_of(const cli_target *t, pid_t tid)
 /* Does a signal wait that the thread does not block? */
 static bool has_signal(const cli_target *t, pid_t tid)
 {
-    char name[64], status[4096];
-    snprintf(name, sizeof name, "task/%d/status", (int)tid);
-    if (!cli_text_read(t->folder, name, status, sizeof status))
+    char status[4096];
+    if (!cli_text_read(t->folder, cli_keep_print("task/%d/status", (int)tid), status,
+                       sizeof status))
         return true;
     const char *at[] = {strstr(status, "SigPnd:"), strstr(status, "ShdPnd:"),
                         strstr(status, "SigBlk:")};
@@ -278,9 +279,8 @@ static cli_stopped stop_thread(const cli_target *t, cli_stop *s, pid_t tid)
 /* Is it one that stops at once: not in the middle of a vfork or of input and output? */
 static bool is_ready(const cli_target *t, const char *tid)
 {
-    char name[64], stat[1024];
-    snprintf(name, sizeof name, "task/%.20s/stat", tid);
-    cli_text_read(t->folder, name, stat, sizeof stat);
+    char stat[1024];
+    cli_text_read(t->folder, cli_keep_print("task/%s/stat", tid), stat, sizeof stat);
     const char state = pd_stat_read(stat).state;
     return state == 'R' || state == 'S';
 }
@@ -288,10 +288,8 @@ static bool is_ready(const cli_target *t, const char *tid)
 /* Returns the n-th thread that is ready, or 0. */
 static pid_t pick_thread(const cli_target *t, unsigned number)
 {
-    char path[64];
     pid_t found = 0;
-    snprintf(path, sizeof path, "/proc/%d/task", (int)t->pid);
-    DIR *threads = opendir(path);
+    DIR *threads = opendir(cli_keep_print("/proc/%d/task", (int)t->pid));
     for (const struct dirent *entry; threads && !found && (entry = readdir(threads));)
         if (*entry->d_name != '.' && is_ready(t, entry->d_name) && !number--)
             found = (pid_t)strtol(entry->d_name, NULL, 10);

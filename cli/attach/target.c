@@ -3,6 +3,7 @@
 
 #include "agent/base/remains.h"
 #include "input.h"
+#include "keep.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -40,10 +41,9 @@ long cli_number_behind(const char *text, const char *word)
 
 uint32_t cli_target_number(const cli_target *t, pid_t tid)
 {
-    char name[64], status[4096];
+    char status[4096];
     pd_remains_process process;
-    snprintf(name, sizeof name, "task/%d/status", (int)tid);
-    cli_text_read(t->folder, name, status, sizeof status);
+    cli_text_read(t->folder, cli_keep_print("task/%d/status", (int)tid), status, sizeof status);
     pd_remains_read_process("", status, &process);
     return (uint32_t)(process.number ? process.number : (uint64_t)tid);
 }

@@ -1,6 +1,5 @@
 /* The rules of OpenTelemetry's profcheck, with its checks of duplicates and orphans: see receiver_rules.h. */
 #include "delta/receiver_rules.h"
-#include "keep.h"
 #include "numbers.h"
 
 #include <string.h>

@@ -2,28 +2,15 @@
 
 #include "cli.h"
 #include "instant.h"
-#include "keep.h"
 #include "message.h"
 #include "numbers.h"
 #include "units.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 typedef Pd__Otlp__Profile otlp_profile;
 typedef Pd__Otlp__Dictionary dictionary;
-
-bool cli_found(cli_checked *j, const char *format, ...)
-{
-    char text[256];
-    va_list list;
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    j->found = cli_keep_print("%s", text);
-    return true;
-}
 
 /* ---- going over a request ----------------------------------------------------------------------- */
 

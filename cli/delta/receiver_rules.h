@@ -6,6 +6,7 @@
 #ifndef CLI_RECEIVER_RULES_H
 #define CLI_RECEIVER_RULES_H
 
+#include "keep.h"
 #include "receiver.h"
 #include "view.h"
 
@@ -25,8 +26,8 @@ typedef struct cli_checked {
     const char *found;
 } cli_checked;
 
-/* Sets what was found. Returns true. */
-__attribute__((format(printf, 2, 3))) bool cli_found(cli_checked *j, const char *format, ...);
+/* Sets what was found: true. */
+#define cli_found(j, ...) ((j)->found = cli_keep_print(__VA_ARGS__), true)
 
 /* Calls visit for each Profile of a request until it finds something. */
 typedef bool cli_visit_profile(cli_checked *j, const Pd__Otlp__Profile *p);

@@ -108,9 +108,9 @@ static int read_some(void *cookie, void *buf, size_t len, size_t *got)
  * second. */
 static int refuse_foreign(const char *path, const pprofdelta_error *err)
 {
-    char why[CLI_WHY_ROOM];
+    const char *why;
     pprofdelta_file_kind kind;
-    const char *what = cli_regular_kind(path, &kind, why);
+    const char *what = cli_regular_kind(path, &kind, &why);
     if (!what)
         return cli_library_error(path, err);
     cli_error("%s: this is %s, not a state that pprofdelta wrote; it is unchanged", path, what);

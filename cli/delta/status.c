@@ -69,11 +69,11 @@ static int is_wanted(const struct dirent *entry)
 static void add_folder(const char *path)
 {
     cli_folder folder;
-    char why[CLI_WHY_ROOM];
+    const char *why;
     all.unreadable += cli_folder_read(&folder, path, is_wanted) != CLI_DONE;
     for (size_t i = 0; i < folder.files_len; i++) {
         pprofdelta_file_kind kind;
-        const char *file = folder.files[i].path, *what = cli_regular_kind(file, &kind, why);
+        const char *file = folder.files[i].path, *what = cli_regular_kind(file, &kind, &why);
         if (!what || kind <= PPROFDELTA_FILE_EMPTY || kind == PPROFDELTA_FILE_STATE)
             add_state(file);
         else

@@ -101,10 +101,9 @@ static const struct {
 /* One note for all files that join in this way. */
 static void note_joined(const joined *j, pprofdelta_join join)
 {
-    char others[64] = "";
-    if (j->len > 1)
-        snprintf(others, sizeof others, "; the same is true of %zu other %s", j->len - 1,
-                 j->len == 2 ? "file" : "files");
+    const char *others = j->len > 1 ? cli_keep_print("; the same is true of %zu other %s",
+                                                     j->len - 1, j->len == 2 ? "file" : "files")
+                                    : "";
     if (j->len)
         cli_note("%s: %s%s%s%s", j->name, notes[join].before, notes[join].after ? j->last : "",
                  notes[join].after ? notes[join].after : "", others);

@@ -16,6 +16,7 @@
 #include "keep.h"
 #include "message.h"
 #include "numbers.h"
+#include "view.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -148,8 +149,7 @@ static void read_file(size_t i, bool is_exported)
     const pprofdelta_sink sink = {.tables = take_tables};
     pprofdelta_options library = r.library;
     pprofdelta_error err;
-    pprofdelta_census census = {.size = sizeof census};
-    pprofdelta_profile *profile = NULL;
+    cli_profile profile;
     cli_input input;
     sigset_t ending;
     const cli_file file = {.path = r.files.operands[i], .is_regular = r.files.operands_len > 1};
@@ -159,13 +159,11 @@ static void read_file(size_t i, bool is_exported)
     cli_ending_signals(&ending); /* now, since a pipe has been read */
     sigprocmask(SIG_BLOCK, &ending, NULL);
     cli_progress_say("exporting", r.name);
-    if (pprofdelta_profile_open(&library, NULL, input.bytes, input.len, &profile, &err) ||
-        (is_exported && pprofdelta_profile_rewrite(profile, &sink, &err)))
+    cli_must(cli_profile_open(&profile, input, &library));
+    if (is_exported && pprofdelta_profile_rewrite(profile.opened, &sink, &err))
         cli_must(cli_library_error(r.name, &err));
-    pprofdelta_profile_census(profile, &census);
-    r.stamps[i] = census.stamp;
-    pprofdelta_profile_free(profile);
-    cli_input_free(&input);
+    r.stamps[i] = profile.census.stamp;
+    cli_profile_free(&profile);
     if (cli_is_ending(&r.before))
         exit(CLI_FAILED);
 }
@@ -251,19 +249,17 @@ static void prepare_tables(void)
 
 static void print_report(void)
 {
-    char text[1024];
     bool is_json = r.report == CLI_REPORT_JSON;
-    int len = snprintf(text, sizeof text,
-                       is_json ? "{\"files\": %zu, \"replaced\": %zu"
-                               : "files      %zu, of which %zu do not count\n",
-                       r.files.operands_len, r.replaced);
+    const char *text = cli_keep_print(is_json ? "{\"files\": %zu, \"replaced\": %zu"
+                                              : "files      %zu, of which %zu do not count\n",
+                                      r.files.operands_len, r.replaced);
     for (size_t i = 0; i < TABLES; i++)
-        len += snprintf(text + len, sizeof text - (size_t)len,
-                        is_json ? ", \"%s\": {\"rows\": %" PRIu64 ", \"bytes\": %" PRIu64 "}"
-                                : "%-9s  %" PRIu64 " rows, %" PRIu64 " bytes\n",
-                        names[i], r.tables[i].rows, r.tables[i].ipc.at);
-    len += snprintf(text + len, sizeof text - (size_t)len, "%s", is_json ? "}\n" : "");
-    cli_message_raw(text, (size_t)len);
+        text =
+            cli_keep_print(is_json ? "%s, \"%s\": {\"rows\": %" PRIu64 ", \"bytes\": %" PRIu64 "}"
+                                   : "%s%-9s  %" PRIu64 " rows, %" PRIu64 " bytes\n",
+                           text, names[i], r.tables[i].rows, r.tables[i].ipc.at);
+    text = cli_keep_print(is_json ? "%s}\n" : "%s", text);
+    cli_message_raw(text, strlen(text));
 }
 
 int cli_export(int argc, char **argv)

@@ -62,10 +62,11 @@ static bool is_ours(remains *r, const struct stat *folder)
 }
 
 /* Opens the file and locks it. */
-static const char *open_file(remains *r, char why[CLI_WHY_ROOM])
+static const char *open_file(remains *r)
 {
+    const char *why;
     struct stat folder;
-    r->fd = cli_regular_open(r->folder, r->name, O_RDONLY | O_NOFOLLOW, why);
+    r->fd = cli_regular_open(r->folder, r->name, O_RDONLY | O_NOFOLLOW, &why);
     bool is_locked = r->fd >= 0 && flock(r->fd, LOCK_EX | LOCK_NB) != 0;
     if (r->fd < 0 || fstat(r->fd, &r->status)) /* of what does not change any more */
         return r->fd < 0 ? why : strerror(errno);
@@ -479,9 +480,8 @@ static int write_as_owner(cli_recovering *how, remains *r)
 /* Returns CLI_DONE if the file has served, and may be removed: then *is_over is set. */
 static int recover_file(cli_recovering *how, remains *r, bool *is_over)
 {
-    char room[CLI_WHY_ROOM];
     pprofdelta_error err;
-    const char *why = open_file(r, room);
+    const char *why = open_file(r);
     why = why ? why : read_file(r);
     why = why || !r->head ? why : make_tracker(r, &err);
     const bool has_window = !why && r->head && !is_empty(r);

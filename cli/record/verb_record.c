@@ -5,7 +5,9 @@
  * checks that the agent can be loaded into COMMAND, sets the variables and becomes COMMAND: the
  * process, the descriptors, the signals and the exit status are COMMAND's. */
 #include "cli.h"
+#include "input.h"
 #include "instant.h"
+#include "keep.h"
 #include "message.h"
 #include "arguments.h"
 #include "receiver.h"
@@ -286,7 +288,7 @@ static void check_options(record_options *options)
 static int find_agent(char path[PATH_MAX])
 {
     static const char *const places[] = {"/../agent/", "/" PD_AGENT_FROM_BIN "/"};
-    char self[PATH_MAX], tried[2 * PATH_MAX];
+    char self[PATH_MAX];
     const char *given = getenv("PPROFDELTA_AGENT");
     if (given && *given)
         return realpath(given, path) ? CLI_DONE : cli_system_error(given, "read", errno);
@@ -294,11 +296,9 @@ static int find_agent(char path[PATH_MAX])
     if (len > 0) {
         self[len] = '\0';
         *strrchr(self, '/') = '\0';
-        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-            snprintf(tried, sizeof tried, "%s%s%s", self, places[i], PD_AGENT_NAME);
-            if (realpath(tried, path))
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+            if (realpath(cli_keep_print("%s%s%s", self, places[i], PD_AGENT_NAME), path))
                 return CLI_DONE;
-        }
     }
     if (realpath(PD_AGENT_DIR "/" PD_AGENT_NAME, path))
         return CLI_DONE;
@@ -355,9 +355,8 @@ static int check_program(const char *name, const char *agent)
 
 static int make_dir(const char *dir, char path[PATH_MAX])
 {
-    char within[PATH_MAX + 2]; /* of what is no directory, there is none */
+    const char *within = cli_keep_print("%s/.", dir); /* of what is no directory, there is none */
     const char *what = "make the directory";
-    snprintf(within, sizeof within, "%s/.", dir);
     if (!mkdir(dir, 0777) || errno == EEXIST) {
         what = "write profiles to";
         if (realpath(within, path) && !access(path, W_OK | X_OK))
@@ -492,14 +491,13 @@ static int prepare_recording(const record_options *options)
 /* ---- a process that runs already ------------------------------------------------------------- */
 
 /* Makes a directory where the process sees it, which has other mounts. */
-static int make_dir_there(const char *root, const char *dir, char through[PATH_MAX])
+static int make_dir_there(int pid, const char *dir)
 {
+    const char *through = cli_keep_print("/proc/%d/root%s", pid, dir);
     if (*dir != '/')
         return cli_error("the process has other mounts than this one (a container): -o must be a "
                          "path that begins with "
                          "a slash, and is one of there");
-    if (snprintf(through, PATH_MAX, "%s%s", root, dir) >= PATH_MAX)
-        return cli_system_error(dir, "make the directory", ENAMETOOLONG);
     return !mkdir(through, 0777) || errno == EEXIST
                ? CLI_DONE
                : cli_system_error(through, "make the directory", errno);
@@ -508,17 +506,17 @@ static int make_dir_there(const char *root, const char *dir, char through[PATH_M
 /* The directory as that process sees it. If it is new, root gives it to the user of the process. */
 static int make_dir_of_process(const record_options *o, char path[PATH_MAX])
 {
-    char root[64], process[64], at[PATH_MAX];
     struct stat status;
     const char *dir = o->dir ? o->dir : ".";
-    const bool is_apart = cli_attach_is_apart(o->pid, root);
-    const bool is_new = !is_apart && stat(dir, &status) != 0;
-    int code = is_apart ? make_dir_there(root, dir, at) : make_dir(dir, at);
-    snprintf(process, sizeof process, "/proc/%d", o->pid);
-    if (!code && is_new && !geteuid() && !stat(process, &status) &&
-        chown(at, status.st_uid, status.st_gid))
+    if (cli_attach_is_apart(o->pid)) {
+        snprintf(path, PATH_MAX, "%s", dir);
+        return make_dir_there(o->pid, dir);
+    }
+    const bool is_new = stat(dir, &status) != 0;
+    int code = make_dir(dir, path);
+    if (!code && is_new && !geteuid() && !stat(cli_keep_print("/proc/%d", o->pid), &status) &&
+        chown(path, status.st_uid, status.st_gid))
         code = cli_system_error(dir, "give to the user of the process", errno);
-    snprintf(path, PATH_MAX, "%s", is_apart ? dir : at);
     return code;
 }
 
