@@ -64,8 +64,7 @@ int cli_regular_open(int folder, const char *name, int how, const char **why)
     }
     if (why)
         *why = wrong ? wrong : cli_keep_print("cannot open: %s", strerror(errno));
-    if (seen >= 0)
-        close(seen);
+    cli_close(seen);
     if (fd >= 0 && wrong)
         close(fd);
     return wrong ? -1 : fd;
@@ -77,8 +76,7 @@ bool cli_text_read(int folder, const char *name, char *text, size_t room)
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);
     for (ssize_t got = 1; fd >= 0 && got > 0 && len<room - 1; len += got> 0 ? (size_t)got : 0)
         got = read(fd, text + len, room - 1 - len);
-    if (fd >= 0)
-        close(fd);
+    cli_close(fd);
     text[len] = '\0';
     return len;
 }
@@ -166,8 +164,7 @@ int cli_folder_read(cli_folder *folder, const char *path,
         free(users[i]);
     }
     free(users);
-    if (parent >= 0)
-        close(parent);
+    cli_close(parent);
     return error ? cli_system_error(path, dir ? "read" : "open", error) : CLI_DONE;
 }
 

@@ -25,6 +25,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
+
+/* -1 is none. */
+static inline void cli_close(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
 
 /* Opens a regular file of the folder (or AT_FDCWD). how: O_RDONLY or O_RDWR, with O_NOFOLLOW if name
  * must not be a link. Returns the descriptor; -1 if there is none, and sets *why, unless why is

@@ -107,8 +107,7 @@ static const char *target_of(const char *path)
 static int examine_folder(const char *path, struct stat *st)
 {
     int folder = cli_folder_open(path, O_PATH), failed = folder < 0 ? -1 : fstat(folder, st);
-    if (folder >= 0)
-        close(folder);
+    cli_close(folder);
     return failed;
 }
 
@@ -282,8 +281,7 @@ static void remove_temporary(cli_output *out)
 {
     if (out->fd >= 0 && out->temporary)
         unlink(out->temporary);
-    if (out->fd >= 0)
-        close(out->fd);
+    cli_close(out->fd);
     out->fd = -1;
     end_temporary(out);
 }
@@ -381,8 +379,7 @@ static int replace_target(cli_output *out)
     int folder = cli_folder_open(out->target, O_RDONLY);
     if (folder < 0 || sync_all(folder))
         fail_output(out, "replace", errno);
-    if (folder >= 0)
-        close(folder);
+    cli_close(folder);
     return out->failure;
 }
 

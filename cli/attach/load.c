@@ -4,6 +4,7 @@
 #include "attach/stop.h"
 #include "attach/stub.h"
 #include "cli.h"
+#include "input.h"
 #include "keep.h"
 #include "message.h"
 
@@ -165,10 +166,8 @@ static bool fill_file(const loading *l)
            write(to, bytes, (size_t)got) == got)
         continue;
     bool is_done = from >= 0 && to >= 0 && !got;
-    if (from >= 0)
-        close(from);
-    if (to >= 0)
-        close(to);
+    cli_close(from);
+    cli_close(to);
     const char *path = cli_keep_print("/proc/self/fd/%u", fd);
     return is_done && write_store(l, offsetof(cli_store, given.path), path, strlen(path) + 1) &&
            write_store(l, offsetof(cli_store, is_filled), &yes, sizeof yes);

@@ -55,8 +55,7 @@ static uint64_t auxiliary(const cli_target *t, uint64_t type)
     uint64_t pairs[64][2] = {{0}};
     int fd = openat(t->folder, "auxv", O_RDONLY | O_CLOEXEC);
     ssize_t len = fd < 0 ? 0 : read(fd, pairs, sizeof pairs - sizeof *pairs);
-    if (fd >= 0)
-        close(fd);
+    cli_close(fd);
     for (size_t i = 0; len > 0 && i < (size_t)len / sizeof *pairs; i++)
         if (pairs[i][0] == type)
             return pairs[i][1];

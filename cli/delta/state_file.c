@@ -134,8 +134,7 @@ int cli_state_read(cli_state *state, const char *path, pprofdelta *context)
     *state = (cli_state){.path = path};
     int code = open_file(state, O_RDONLY);
     code = code ? code : cli_state_load(state, context);
-    if (state->lock >= 0)
-        close(state->lock);
+    cli_close(state->lock);
     return code;
 }
 
@@ -163,8 +162,7 @@ bool cli_state_replace(cli_state *state, pprofdelta *context)
         return false;
     }
     cli_must(code);
-    if (state->lock >= 0)
-        close(state->lock);
+    cli_close(state->lock);
     state->lock = next.fd; /* which stays open: its lock is the one of the state now */
     cli_must(examine_locked(state));
     return true;

@@ -104,8 +104,7 @@ static bool is_seen(const pd_remains_process *wanted)
             continue;
         int folder = openat(dirfd(proc), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
         is = folder >= 0 && is_process(folder, wanted);
-        if (folder >= 0)
-            close(folder);
+        cli_close(folder);
     }
     if (proc)
         closedir(proc);
@@ -512,8 +511,7 @@ static int recover_one(cli_file file, cli_recovering *how)
         code = cli_system_error(file.path, "remove", errno);
     pprofdelta_heap_free(r.heap);
     free(r.bytes);
-    if (r.fd >= 0)
-        close(r.fd);
+    cli_close(r.fd);
     return code;
 }
 

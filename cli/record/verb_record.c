@@ -472,22 +472,6 @@ static void recover_last(const record_options *o, const char *dir)
         cli_recover_folder(dir, &how);
 }
 
-/* Does what recording needs, before COMMAND runs. */
-static int prepare_recording(const record_options *options)
-{
-    char agent[PATH_MAX], dir[PATH_MAX] = "";
-    int code = find_agent(agent);
-    code = code ? code : check_program(options->command[0], agent);
-    if (!code && !options->is_probes && (options->dir || !options->how.to))
-        code = make_dir(options->dir ? options->dir : ".", dir);
-    if (!code)
-        recover_last(options, dir);
-    code = code ? code : set_environment(options, agent, dir);
-    if (!code)
-        note_small_space();
-    return code;
-}
-
 /* ---- a process that runs already ------------------------------------------------------------- */
 
 /* Makes a directory where the process sees it, which has other mounts. */
@@ -520,20 +504,29 @@ static int make_dir_of_process(const record_options *o, char path[PATH_MAX])
     return code;
 }
 
+/* Does what recording needs: finds the agent, makes the directory and sets the agent's variables. */
+static int prepare_recording(const record_options *o, char agent[PATH_MAX], char dir[PATH_MAX])
+{
+    int code = find_agent(agent);
+    *dir = '\0';
+    code = code ? code : o->pid ? check_agent(agent) : check_program(o->command[0], agent);
+    if (!code && !o->is_probes && (o->dir || !o->how.to))
+        code = o->pid ? make_dir_of_process(o, dir) : make_dir(o->dir ? o->dir : ".", dir);
+    if (!code && !o->pid)
+        recover_last(o, dir);
+    return code ? code : set_environment(o, agent, dir);
+}
+
 static int record_process(const record_options *o)
 {
-    char agent[PATH_MAX], dir[PATH_MAX] = "";
+    char agent[PATH_MAX], dir[PATH_MAX];
     if (!cli_attach_open)
         return cli_error(
             "--pid is for x86-64 and arm64; start the program under pprofdelta record");
     int code = cli_attach_open(o->pid, o->is_stop);
     if (code || o->is_stop)
         return code ? code : cli_attach_stop();
-    code = find_agent(agent);
-    code = code ? code : check_agent(agent);
-    if (!code && !o->is_probes && (o->dir || !o->how.to))
-        code = make_dir_of_process(o, dir);
-    code = code ? code : set_environment(o, agent, dir);
+    code = prepare_recording(o, agent, dir);
     const cli_attach how = {agent, dir, o->duration_nanos, o->has_report};
     return code ? code : cli_attach_record(&how);
 }
@@ -541,6 +534,7 @@ static int record_process(const record_options *o)
 /* Becomes COMMAND, or returns an exit status. */
 int cli_record(int argc, char **argv)
 {
+    char agent[PATH_MAX], dir[PATH_MAX];
     cli_arguments arguments = {.argc = argc, .argv = argv};
     record_options options = {.signal = -1,
                               .snapshot = CLI_NOT_GIVEN,
@@ -551,7 +545,9 @@ int cli_record(int argc, char **argv)
     check_options(&options);
     if (options.pid)
         return record_process(&options);
-    int code = prepare_recording(&options);
+    int code = prepare_recording(&options, agent, dir);
+    if (!code)
+        note_small_space();
     if (code && (!options.anyway || code == CLI_NOT_FOUND))
         return code;
     if (code)

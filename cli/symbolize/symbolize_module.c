@@ -60,8 +60,7 @@ static void file_close(elf_file *file)
 {
     if (file->elf)
         elf_end(file->elf);
-    if (file->fd >= 0)
-        close(file->fd);
+    cli_close(file->fd);
     *file = (elf_file){.fd = -1};
 }
 
