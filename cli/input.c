@@ -70,7 +70,7 @@ int cli_regular_open(int folder, const char *name, int how, const char **why)
     return wrong ? -1 : fd;
 }
 
-bool cli_text_read(int folder, const char *name, char *text, size_t room)
+size_t cli_text_read(int folder, const char *name, char *text, size_t room)
 {
     size_t len = 0;
     int fd = openat(folder, name, O_RDONLY | O_CLOEXEC);

@@ -39,8 +39,8 @@ static inline void cli_close(int fd)
  * NULL, to the end of a sentence that begins with the name of the file (kept). */
 int cli_regular_open(int folder, const char *name, int how, const char **why);
 
-/* Reads a short file of the folder (or AT_FDCWD), of /proc, which ends with a NUL then. */
-bool cli_text_read(int folder, const char *name, char *text, size_t room);
+/* Reads a short file of the folder (or AT_FDCWD), of /proc, which ends with a NUL then. Returns its length. */
+size_t cli_text_read(int folder, const char *name, char *text, size_t room);
 
 /* The kind of the file at path, by its first bytes, and its name for a message, like "a zip archive". If
  * it cannot be read, returns NULL and sets *why as above. */

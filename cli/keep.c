@@ -41,24 +41,16 @@ void cli_keep_beside(int64_t bytes)
     limit.left += bytes < 0 ? -(uint64_t)bytes : 0;
 }
 
-/* Counts the bytes that a block has, from when on there is a limit. */
-static void count_block(void *memory, bool is_fresh)
-{
-    uint64_t size = malloc_usable_size(memory);
-    if (is_fresh && size > limit.left) {
-        cli_memory_error(limit.name, "what is shown of it takes more memory than the limit");
-        exit(CLI_FAILED);
-    }
-    limit.left = is_fresh ? limit.left - size : limit.left + size;
-}
-
+/* Counts the bytes that a fresh block has, from when on there is a limit. */
 static void *count_fresh(void *memory)
 {
-    if (!memory) {
-        cli_error("there is not enough memory");
-        exit(CLI_FAILED);
-    }
-    count_block(memory, true);
+    uint64_t size = malloc_usable_size(memory);
+    if (!memory)
+        cli_must(cli_error("there is not enough memory"));
+    if (size > limit.left)
+        cli_must(
+            cli_memory_error(limit.name, "what is shown of it takes more memory than the limit"));
+    limit.left -= size;
     return memory;
 }
 
@@ -69,8 +61,7 @@ void *cli_take(size_t size)
 
 void cli_give(void *ptr)
 {
-    if (ptr)
-        count_block(ptr, false);
+    limit.left += malloc_usable_size(ptr);
     free(ptr);
 }
 

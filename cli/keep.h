@@ -1,7 +1,7 @@
 /* Memory that a verb keeps until the process ends: what it makes of its input to print it once.
  *
  * No caller has to free it or to check for NULL: if there is no memory, the process ends with a message
- * and CLI_FAILED. Not for what holds files or children that have to be ended. */
+ * and the exit code of a failure. Not for what holds files or children that have to be ended. */
 #ifndef CLI_KEEP_H
 #define CLI_KEEP_H
 
@@ -14,7 +14,7 @@
 void *cli_keep(size_t len, size_t size);
 
 /* From now on, at most so many bytes more are kept at once. Otherwise the process ends with a message about the
- * profile `name` and the limit, and with CLI_FAILED. */
+ * profile `name` and the limit, and the exit code of a failure. */
 void cli_keep_at_most(uint64_t bytes, const char *name);
 
 /* How many that are now; and bytes that are in memory beside: they count, too, until they are

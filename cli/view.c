@@ -57,15 +57,6 @@ void cli_profile_index(cli_profile *profile)
     ids_make(&profile->mappings, (ProtobufCMessage **)view->mapping, view->n_mapping);
 }
 
-/* protobuf-c takes no tag or length of more than five bytes, padding included, and no field above
- * 2 GiB. The library takes both. */
-static int refuse_profile(const cli_profile *profile)
-{
-    return cli_error("%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
-                     "than 2 GiB",
-                     profile->input.name);
-}
-
 /* Unpacks all but the samples. */
 static Pd__View__Profile *unpack_tables(const uint8_t *bytes, size_t len)
 {
@@ -99,13 +90,16 @@ int cli_profile_unpack(cli_profile *profile)
     profile->held = (int64_t)len;
     cli_keep_beside(profile->held);
     profile->view = unpack_tables(bytes, len);
-    if (!profile->view || !cli_samples_find(bytes, len, &profile->samples))
-        return refuse_profile(profile);
     if (census->request)
         profile->request =
             pd__otlp__request__unpack(&cli_kept_messages, census->request_len, census->request);
-    if (census->request && !profile->request)
-        return refuse_profile(profile);
+    /* protobuf-c takes no tag or length of more than five bytes, padding included, and no field above
+     * 2 GiB. The library takes both. */
+    if (!profile->view || !cli_samples_find(bytes, len, &profile->samples) ||
+        (census->request && !profile->request))
+        return cli_error("%s: cannot show: a tag or a length takes more than 5 bytes, or a field "
+                         "more than 2 GiB",
+                         profile->input.name);
     cli_profile_index(profile);
     return CLI_DONE;
 }

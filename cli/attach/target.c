@@ -52,11 +52,9 @@ uint32_t cli_target_number(const cli_target *t, pid_t tid)
 
 static uint64_t auxiliary(const cli_target *t, uint64_t type)
 {
-    uint64_t pairs[64][2] = {{0}};
-    int fd = openat(t->folder, "auxv", O_RDONLY | O_CLOEXEC);
-    ssize_t len = fd < 0 ? 0 : read(fd, pairs, sizeof pairs - sizeof *pairs);
-    cli_close(fd);
-    for (size_t i = 0; len > 0 && i < (size_t)len / sizeof *pairs; i++)
+    uint64_t pairs[64][2];
+    size_t len = cli_text_read(t->folder, "auxv", (char *)pairs, sizeof pairs);
+    for (size_t i = 0; i < len / sizeof *pairs; i++)
         if (pairs[i][0] == type)
             return pairs[i][1];
     return 0;
@@ -108,10 +106,10 @@ bool cli_target_objects(cli_target *t)
     cli_object loader = {.base = auxiliary(t, AT_BASE)};
     uint64_t link[LINK_WORDS], at = 0;
     t->objects_len = 0;
-    t->objects = t->objects ? t->objects : calloc(CLI_OBJECTS_MAX, sizeof *t->objects);
+    t->objects = t->objects ? t->objects : cli_keep(CLI_OBJECTS_MAX, sizeof *t->objects);
     note_object(t, &loader);
     uint64_t debug = cli_object_symbol(t, &loader, "_r_debug");
-    if (!t->objects || !debug || !read_word(t, debug + FIRST_LINK, &at))
+    if (!debug || !read_word(t, debug + FIRST_LINK, &at))
         return false;
     for (; at && t->objects_len < CLI_OBJECTS_MAX && cli_target_read(t, at, link, sizeof link);
          at = link[3]) {

@@ -273,22 +273,17 @@ void cli_report_print(const cli_options *options, const pprofdelta_report *repor
     char *bytes = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&bytes, &len);
-    if (!out) {
-        cli_note("--report: cannot print: %s", strerror(errno));
-        return;
-    }
-    if (options->report == CLI_REPORT_JSON) {
+    if (out && options->report == CLI_REPORT_JSON) {
         json_whole(out, report, unread, is_lost);
-    } else {
+    } else if (out) {
         text_head(out, report, unread, is_lost);
         text_types(out, report);
     }
-    int lost = ferror(out);
-    lost |= fclose(out);
-    if (lost)
-        cli_note("--report: cannot print: %s", strerror(ENOMEM));
-    else
+    bool is_whole = out && !ferror(out);
+    if (out && !fclose(out) && is_whole)
         cli_message_raw(bytes, len);
+    else
+        cli_note("--report: cannot print: %s", strerror(ENOMEM));
     free(bytes);
 }
 

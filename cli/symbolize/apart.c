@@ -1,6 +1,8 @@
 /* A child process for code that reads untrusted data: see apart.h. */
 #include "symbolize/apart.h"
 
+#include "input.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -29,13 +31,9 @@ static uint64_t file_len; /* of all files that are allowed */
 /* The address space of this process in bytes; 0 if it is not known. */
 static uint64_t own_size(void)
 {
-    unsigned long long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "re");
-    if (file && fscanf(file, "%llu", &pages) != 1) // NOLINT(cert-err34-c): of the kernel
-        pages = 0;
-    if (file)
-        fclose(file);
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    char pages[64];
+    cli_text_read(AT_FDCWD, "/proc/self/statm", pages, sizeof pages);
+    return strtoull(pages, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 void cli_apart_limit(unsigned seconds, uint64_t memory)
