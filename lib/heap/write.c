@@ -49,15 +49,6 @@ static void write_types(writing *w)
         add_type(w, o->second_gauge, o->gauge_unit);
 }
 
-static void write_stack(writing *w, const pd_site *site)
-{
-    const pd_trace *trace = site->trace;
-    uint8_t *at = trace->depth ? pd_model_stack(w->out, trace->depth) : NULL;
-    if (at)
-        pd_model_stack_end(w->out, pd_places_put(w->places, w->out, at, trace->stack, trace->depth,
-                                                 pd_site_era(site)));
-}
-
 /* The share of the batch's peak, or what changed in it since the last batch. */
 static pprofdelta_weight share_of_peak(const writing *w, const pd_site *site)
 {
@@ -77,15 +68,18 @@ static void add_label(writing *w, const pprofdelta_label *label)
 
 static void begin_sample(writing *w, pd_site *site)
 {
+    const pd_trace *trace = site->trace;
+    const pd_place_stack stack = {
+        .stack = trace->stack, .depth = trace->depth, .era = pd_site_era(site)};
     if (w->site == site) {
         w->out->stack.len = w->stack_len;
     } else {
-        write_stack(w, site);
+        pd_places_write_stack(w->places, w->out, &stack);
         w->site = site;
         w->stack_len = w->out->stack.len;
     }
-    for (uint32_t i = 0; i < site->trace->labels_len; i++)
-        add_label(w, &site->trace->labels[i]);
+    for (uint32_t i = 0; i < trace->labels_len; i++)
+        add_label(w, &trace->labels[i]);
     if (!site->era)
         site->era = pd_era_sealed(w->places->era);
 }
@@ -156,13 +150,8 @@ static void write_row(writing *w, const pprofdelta_heap_row *row)
     int64_t values[PD_HEAP_MOST_TYPES] = {0};
     values[w->types] = row->value;
     values[w->types + 1] = row->second;
-    size_t len = row->frames_len + row->depth;
-    uint8_t *at = len ? pd_model_stack(w->out, len) : NULL;
-    if (at) {
-        for (size_t i = 0; i < row->frames_len; i++)
-            at = pd_model_stack_put(at, pd_places_write_frame(w->places, w->out, &row->frames[i]));
-        pd_model_stack_end(w->out, pd_places_put(w->places, w->out, at, row->stack, row->depth, 0));
-    }
+    const pd_place_stack stack = {row->frames, row->frames_len, row->stack, row->depth, 0};
+    pd_places_write_stack(w->places, w->out, &stack);
     pd_model_add_sample(w->out, values);
 }
 

@@ -198,14 +198,17 @@ pprofdelta_status pd_places_find(pd_places *p, pd_mem *mem, uint64_t address, ui
     return find_place(p, mem, address, UNMAPPED, out, err);
 }
 
-pprofdelta_status pd_places_find_mapped(pd_places *p, pd_mem *mem, uint64_t address, uint32_t *out,
-                                        pprofdelta_error *err)
+static pprofdelta_status find_mapped(pd_places *p, pd_mem *mem, uint64_t address, uint32_t era,
+                                     uint32_t *out, pprofdelta_error *err)
 {
-    uint32_t map;
-    pprofdelta_status status = pd_places_find(p, mem, address, out, err);
-    if (status || p->places[*out].mapping != UNMAPPED)
-        return status;
-    PD_TRY(find_map(p, mem, p->places[*out].address, 0, &map, err));
+    uint32_t map = UNMAPPED;
+    if (era != PD_ERA_ANY)
+        PD_TRY(find_map(p, mem, address, era, &map, err));
+    PD_TRY(find_place(p, mem, address, map, out, err));
+    if (p->places[*out].mapping != UNMAPPED)
+        return PPROFDELTA_OK;
+    if (map == UNMAPPED)
+        PD_TRY(find_map(p, mem, p->places[*out].address, 0, &map, err));
     set_mapping(p, &p->places[*out], map);
     return PPROFDELTA_OK;
 }
@@ -274,14 +277,10 @@ static pd_encoded write_place(pd_places *p, pd_model *out, pd_symbol_place *plac
     return place->out = pd_encode_id(id);
 }
 
-pd_encoded pd_places_write(pd_places *p, pd_model *out, uint32_t place)
-{
-    pd_symbol_place *row = &p->places[place];
-    return row->round == p->round ? row->out : write_place(p, out, row);
-}
+/* ---- stacks ---------------------------------------------------------------------------------- */
 
 /* The place is not in the table: its lines are given back. */
-pd_encoded pd_places_write_frame(pd_places *p, pd_model *out, const pprofdelta_frame *frame)
+static pd_encoded write_frame(pd_places *p, pd_model *out, const pprofdelta_frame *frame)
 {
     pd_writer *w = &out->writer;
     pprofdelta_symbol symbol = {.frames = frame, .frames_len = 1};
@@ -296,29 +295,29 @@ pd_encoded pd_places_write_frame(pd_places *p, pd_model *out, const pprofdelta_f
     return location;
 }
 
-/* ---- stacks ---------------------------------------------------------------------------------- */
-
 static pd_encoded write_address(pd_places *p, pd_model *out, uint64_t address, uint32_t era)
 {
     pd_writer *w = &out->writer;
-    uint32_t map, place;
+    uint32_t found;
     if (!w->status)
-        w->status = find_map(p, w->mem, address, era, &map, w->err);
-    if (!w->status)
-        w->status = find_place(p, w->mem, address, map, &place, w->err);
+        w->status = find_mapped(p, w->mem, address, era, &found, w->err);
     if (w->status)
         return 0;
-    if (p->places[place].mapping == UNMAPPED)
-        set_mapping(p, &p->places[place], map);
-    return pd_places_write(p, out, place);
+    pd_symbol_place *place = &p->places[found];
+    return place->round == p->round ? place->out : write_place(p, out, place);
 }
 
-uint8_t *pd_places_put(pd_places *p, pd_model *out, uint8_t *at, const uint64_t *stack,
-                       size_t depth, uint32_t era)
+void pd_places_write_stack(pd_places *p, pd_model *out, const pd_place_stack *s)
 {
-    for (size_t i = 0; i < depth; i++)
-        at = pd_model_stack_put(at, write_address(p, out, stack[i], era));
-    return at;
+    size_t len = s->frames_len + s->depth;
+    uint8_t *at = len ? pd_model_stack(out, len) : NULL;
+    if (!at)
+        return;
+    for (size_t i = 0; i < s->frames_len; i++)
+        at = pd_model_stack_put(at, write_frame(p, out, &s->frames[i]));
+    for (size_t i = 0; i < s->depth; i++)
+        at = pd_model_stack_put(at, write_address(p, out, s->stack[i], s->era));
+    pd_model_stack_end(out, at);
 }
 
 /* ---- from begin to release ------------------------------------------------------------------- */

@@ -95,11 +95,6 @@ pprofdelta_status pd_places_begin(pd_places *places, uint64_t loads, pd_mem *mem
 pprofdelta_status pd_places_find(pd_places *places, pd_mem *mem, uint64_t address, uint32_t *out,
                                  pprofdelta_error *err);
 
-/* The same, with the mapping of now. The mappings are read again at most once for each profile. An
- * address that is in none of them after that is code that was generated at run time. */
-pprofdelta_status pd_places_find_mapped(pd_places *places, pd_mem *mem, uint64_t address,
-                                        uint32_t *out, pprofdelta_error *err);
-
 /* The following write to a profile. A failure is in the writer's status. */
 
 static inline bool pd_places_has_main(const pd_places *places)
@@ -113,16 +108,21 @@ void pd_places_write_main(pd_places *places, pd_model *out);
 /* PD_NAMES_IF_COMPLETE, after all places: marks the mappings that are complete. */
 void pd_places_write_complete(const pd_places *places, pd_model *out);
 
-/* The location of a place whose mapping is known. */
-pd_encoded pd_places_write(pd_places *places, pd_model *out, uint32_t place);
+/* A stack, the leaf first: frames without addresses, then addresses. */
+typedef struct pd_place_stack {
+    const pprofdelta_frame *frames;
+    size_t frames_len;
+    const uint64_t *stack;
+    size_t depth;
+    uint32_t era; /* of the mappings of its addresses; 0: now. PD_ERA_ANY: see below */
+} pd_place_stack;
 
-/* Puts the locations of addresses in the mappings of an era (0: of now) at `at`, in a stack of the
- * writer. Returns where they end. */
-uint8_t *pd_places_put(pd_places *places, pd_model *out, uint8_t *at, const uint64_t *stack,
-                       size_t depth, uint32_t era);
+/* An address has the mapping that it had when it was written first, since the places were forgotten. */
+#define PD_ERA_ANY UINT32_MAX
 
-/* The location of a frame without an address. */
-pd_encoded pd_places_write_frame(pd_places *places, pd_model *out, const pprofdelta_frame *frame);
+/* Puts the stack of the next sample. The mappings are read again at most once for each profile. An
+ * address that is in none of them after that is code that was generated at run time. */
+void pd_places_write_stack(pd_places *places, pd_model *out, const pd_place_stack *stack);
 
 /* Forgets the places, and everything; keeps the capacity. */
 void pd_places_clear_places(pd_places *places);

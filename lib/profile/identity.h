@@ -23,9 +23,9 @@
  * A sample is identified by its stack in order and its labels in any order. There are two rules for
  * the stack:
  *
- *     places       the identities of the locations: parsed samples, samples of a builder, and records
- *                  as they are written
- *     addresses    the bytes of the program counters: records and heap events, within one process
+ *     places       the identities of the locations: parsed samples, and samples of a builder
+ *     addresses    bytes that have a meaning within one process only: program counters (records and heap
+ *                  events), ids of locations (records as they are written)
  *
  * and one for the labels: each is hashed separately, and the hashes are added.
  *

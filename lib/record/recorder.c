@@ -84,7 +84,6 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->places.has_return_addresses = (o.flags & PPROFDELTA_RETURN_ADDRESSES) != 0;
     o.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
-    pd_stack_numbers_init(&r->numbers);
     pprofdelta_status status = set_types(r, o.types, o.types_len, err);
     const char *const rest[] = {o.period_type, o.period_unit, o.default_type};
     if (!status)

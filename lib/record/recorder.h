@@ -60,7 +60,6 @@ struct pprofdelta_recorder {
     pprofdelta_restart restart; /* after the window that was handed out last */
     /* Machinery, kept for its capacity. */
     pd_places places;
-    pd_stack_numbers numbers;
     pd_totals sum;        /* what is written, by the keys that a reader of the profile sees */
     pd_transfer transfer; /* from the sum to the door's model, if it has samples without a value */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];

@@ -117,22 +117,13 @@ void pd_recorder_carry_on(pprofdelta_recorder *r)
 
 /* ---- what is written --------------------------------------------------------------------------- */
 
+/* Equal locations have one id, so the ids in the model are the identity of the stack. */
 static void put_stack(pprofdelta_recorder *r, const pd_kept *kept, pd_identity *identity)
 {
     pd_model *m = &r->sum.model;
-    size_t depth = kept->depth;
-    uint8_t *out = depth ? pd_model_stack(m, depth) : NULL;
-    for (size_t i = 0; i < depth && !m->writer.status; i++) {
-        uint32_t place;
-        m->writer.status =
-            pd_places_find_mapped(&r->places, &r->mem, kept->stack[i], &place, m->writer.err);
-        if (m->writer.status)
-            return;
-        pd_identity_place(identity, &r->numbers, r->places.places[place].ident);
-        out = pd_model_stack_put(out, pd_places_write(&r->places, m, place));
-    }
-    if (out)
-        pd_model_stack_end(m, out);
+    const pd_place_stack stack = {.stack = kept->stack, .depth = kept->depth, .era = PD_ERA_ANY};
+    pd_places_write_stack(&r->places, m, &stack);
+    pd_identity_addresses(identity, m->stack.ptr, m->stack.len, 0);
 }
 
 static void put_label(pprofdelta_recorder *r, const pd_label_parts *label, pd_identity *identity)
