@@ -180,10 +180,7 @@ pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
     writer->places.watch = PD_WATCH_LOADER;
     writer->places.names =
         o->flags & PPROFDELTA_HEAP_NAMES_ONLY ? PD_NAMES_FUNCTIONS : PD_NAMES_ALL;
-    pprofdelta_status status = pd_door_open(&writer->door, &writer->mem, &options, err);
-    if (status)
-        pd_door_close(&writer->door, &writer->mem, &writer->mem);
-    return status;
+    return pd_door_open(&writer->door, &writer->mem, &options, err);
 }
 
 static void release_buffers(pd_batch_writer *writer)

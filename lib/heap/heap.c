@@ -74,15 +74,6 @@ static void want_small_pages(pprofdelta_heap_filter *filter)
     madvise((void *)first, end - first, MADV_NOHUGEPAGE);
 }
 
-static void close_tables(pprofdelta_heap *heap)
-{
-    if (heap->maps)
-        pd_pages_unmap(&heap->pages, heap->maps, heap->maps->size);
-    pd_sites_fini(&heap->sites);
-    pd_chains_fini(&heap->index);
-    pd_pool_fini(&heap->entries);
-}
-
 /* What ended by age takes at most a quarter of the memory. */
 static uint32_t max_ended(const pprofdelta_heap_options *o)
 {
@@ -106,20 +97,26 @@ uint64_t pd_heap_seal(const pprofdelta_heap *heap)
 static bool open_tables(pprofdelta_heap *heap)
 {
     const pprofdelta_heap_options *o = &heap->options;
-    if (pd_pool_init(&heap->entries, &heap->pages, sizeof(pd_entry), o->max_live) &&
-        pd_chains_init(&heap->index, &heap->entries) &&
-        pd_sites_init(&heap->sites, &heap->pages, o->max_sites, o->max_depth, max_ended(o)))
-        return true;
-    close_tables(heap);
-    return false;
+    return pd_pool_init(&heap->entries, &heap->pages, sizeof(pd_entry), o->max_live) &&
+           pd_chains_init(&heap->index, &heap->entries) &&
+           pd_sites_init(&heap->sites, &heap->pages, o->max_sites, o->max_depth, max_ended(o));
 }
 
-/* Unmaps the tracker and its filter. */
-static void unmap_tracker(pprofdelta_heap *heap, pd_pages *pages)
+/* Of a tracker that has its pages and its filter. */
+static pprofdelta_status begin_tracker(pprofdelta_heap *heap, pprofdelta_error *err)
 {
-    if (heap->owns_filter)
-        pd_pages_unmap(pages, heap->filter, sizeof *heap->filter);
-    pd_pages_unmap(pages, heap, sizeof *heap);
+    const pprofdelta_heap_options *o = &heap->options;
+    if (!heap->filter || !open_tables(heap))
+        return no_pages(err);
+    want_small_pages(heap->filter);
+    pd_export_init(heap, o->id, o->started_nanos);
+    pd_export_make_id(heap);
+    heap->maps_again = ~(uintptr_t)heap->maps;
+    heap->sites.peak_seal = pd_peak_seal(heap);
+    PD_TRY(pd_batch_open(heap, err));
+    PD_WRITTEN_FIRST();
+    heap->layout = PD_HEAP_LAYOUT;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pprofdelta_heap **out,
@@ -139,37 +136,30 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     pd_pages_init(&heap->pages, o.pages, o.max_memory);
     if (o.work)
         heap->pages.work = *o.work;
-    if (!heap->filter || !open_tables(heap)) {
-        unmap_tracker(heap, &pages);
-        return no_pages(err);
-    }
-    want_small_pages(heap->filter);
-    pd_export_init(heap, o.id, o.started_nanos);
-    pd_export_make_id(heap);
-    heap->maps_again = ~(uintptr_t)heap->maps;
-    heap->sites.peak_seal = pd_peak_seal(heap);
-    pprofdelta_status status = pd_batch_open(heap, err);
-    if (status) {
-        close_tables(heap);
-        unmap_tracker(heap, &pages);
-        return status;
-    }
-    PD_WRITTEN_FIRST();
-    heap->layout = PD_HEAP_LAYOUT;
-    *out = heap;
-    return PPROFDELTA_OK;
+    pprofdelta_status status = begin_tracker(heap, err);
+    if (status)
+        pprofdelta_heap_free(heap);
+    else
+        *out = heap;
+    return status;
 }
 
 void pprofdelta_heap_free(pprofdelta_heap *heap)
 {
     if (!heap || pd_heap_is_lost(heap))
         return;
+    pd_pages pages;
+    pd_pages_init(&pages, &heap->pages.source, UINT64_MAX);
     pd_batch_close(heap);
     pd_entries_clear_filter(heap);
-    close_tables(heap);
-    pd_pages pages;
-    pd_pages_init(&pages, heap->options.pages ? &heap->pages.source : NULL, UINT64_MAX);
-    unmap_tracker(heap, &pages);
+    if (heap->maps)
+        pd_pages_unmap(&heap->pages, heap->maps, heap->maps->size);
+    pd_sites_fini(&heap->sites);
+    pd_chains_fini(&heap->index);
+    pd_pool_fini(&heap->entries);
+    if (heap->owns_filter)
+        pd_pages_unmap(&pages, heap->filter, sizeof *heap->filter);
+    pd_pages_unmap(&pages, heap, sizeof *heap);
 }
 
 pprofdelta_status pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
