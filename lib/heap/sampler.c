@@ -61,28 +61,13 @@ static double one_less_exp(double x)
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-/* splitmix64: seeds. */
-static uint64_t mix_seed(uint64_t *state)
-{
-    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
-static uint64_t rotate_left(uint64_t x, int by)
-{
-    return x << by | x >> (64 - by);
-}
-
-/* xoroshiro128+, upper bits. The result is in [0, 1). */
+/* splitmix64: a counter, its step, and a mix of its bits. The result is in [0, 1). */
 static double draw_unit(pprofdelta_sampler *s)
 {
-    uint64_t a = s->random[0], b = s->random[1], sum = a + b;
-    b ^= a;
-    s->random[0] = rotate_left(a, 24) ^ b ^ b << 16;
-    s->random[1] = rotate_left(b, 37);
-    return (double)(sum >> 11) * 0x1p-53;
+    uint64_t z = s->random[0] += s->random[1];
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
 /* An allocation of S bytes is a sample if S > left. left is the floor of the exact distance, so
@@ -125,10 +110,10 @@ static uint64_t unguessed_seed(const pprofdelta_sampler *s)
 
 void pprofdelta_sampler_init(pprofdelta_sampler *s, uint64_t interval, uint64_t seed)
 {
-    uint64_t state = seed ? seed : unguessed_seed(s);
-    *s = (pprofdelta_sampler){.interval = interval, .has_begun = 1};
-    s->random[0] = mix_seed(&state);
-    s->random[1] = mix_seed(&state) | 1; /* never all zeros */
+    *s = (pprofdelta_sampler){
+        .interval = interval,
+        .random = {seed ? seed : unguessed_seed(s), UINT64_C(0x9e3779b97f4a7c15)},
+        .has_begun = 1};
     s->left = draw_distance(s);
 }
 
