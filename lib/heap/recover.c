@@ -159,6 +159,77 @@ static bool read_trace(recovery *r, const pd_trace *there, pprofdelta_heap_event
     return true;
 }
 
+/* ---- the mappings ---------------------------------------------------------------------------- */
+
+/* The table at an address, or NULL if that is not whole. */
+static const pd_heap_maps *whole_maps(const recovery *r, uint64_t address)
+{
+    const pd_heap_maps *maps = at_address(r, address, sizeof *maps);
+    const uint64_t most = r->size / sizeof(pd_place_span);
+    if (!maps || maps->len > most || maps->spans_len > most || maps->text_len > r->size ||
+        maps->size != sizeof *maps + maps->len * sizeof *maps->maps +
+                          maps->spans_len * sizeof(pd_place_span) + maps->text_len ||
+        !at_address(r, address, maps->size) || maps->check != pd_heap_maps_check(maps, maps->size))
+        return NULL;
+    return maps;
+}
+
+static bool is_sound(const pd_map *m, uint64_t text_len)
+{
+    return m->start < m->limit && m->name_off <= text_len &&
+           m->name_len <= text_len - m->name_off && m->build_id_off <= text_len &&
+           m->build_id_len <= text_len - m->build_id_off;
+}
+
+static pprofdelta_status copy_maps(recovery *r, const pd_heap_maps *from, pprofdelta_error *err)
+{
+    pd_places *places = &r->heap->writer.places;
+    pd_maps *to = &places->maps;
+    pd_mem *mem = &r->heap->writer.mem;
+    const size_t len = (size_t)from->len, spans_len = (size_t)from->spans_len;
+    const pd_place_span *spans = (const void *)&from->maps[len];
+    bool is_whole = spans_len || !len;
+    PD_TRY(pd_mem_grow(mem, &to->maps, &to->cap, len, sizeof *to->maps, err));
+    PD_TRY(PD_GROW(mem, places->spans, spans_len, err));
+    PD_TRY(PD_GROW(mem, places->known_maps, len, err));
+    PD_TRY(pd_buffer_room(mem, &to->text, (size_t)from->text_len, err));
+    pd_buffer_put(&to->text, &spans[spans_len], (size_t)from->text_len);
+    for (size_t i = 0; i < len && is_whole; i++) {
+        to->maps[i] = from->maps[i];
+        places->known_maps[i] = (pd_place_map){0};
+        is_whole = is_sound(&to->maps[i], from->text_len);
+    }
+    for (uint32_t i = 0; i < spans_len && is_whole; i++) {
+        is_whole = spans[i].map < len;
+        if (is_whole)
+            places->known_maps[spans[i].map].span = i;
+        places->spans[i] = spans[i];
+    }
+    to->len = places->known_maps_len = len;
+    places->spans_len = spans_len;
+    to->main = from->main < len ? from->main : PD_MAP_NONE;
+    places->era = from->era ? from->era : 1;
+    return is_whole ? pd_maps_sort(to, mem, err)
+                    : refuse_remains(err, "the table of mapped files is damaged");
+}
+
+/* The mappings are those of the dead process, and never read again. */
+static pprofdelta_status read_maps(recovery *r, pprofdelta_error *err)
+{
+    pd_places *places = &r->heap->writer.places;
+    const uint64_t again = ~(uint64_t)r->dead.maps_again;
+    const pd_heap_maps *maps = whole_maps(r, address_of(r->dead.maps));
+    places->watch = PD_WATCH_NOTHING;
+    places->is_whole = true;
+    places->era = 1;
+    pd_maps_clear(&places->maps);
+    maps = maps ? maps : whole_maps(r, again);
+    if (maps)
+        return copy_maps(r, maps, err);
+    return r->dead.maps || again ? refuse_remains(err, "the table of mapped files is damaged")
+                                 : PPROFDELTA_OK;
+}
+
 /* ---- sites ----------------------------------------------------------------------------------- */
 
 /* Settles the window if that was under way. */
@@ -200,7 +271,9 @@ static void add_site(recovery *r, const pd_site *dead, uint32_t number)
     pd_weight_add(&site->peak.sent, &dead->peak.sent);
     pd_weight_add(&r->shares, &share);
     pd_weight_add(&r->sent, &dead->peak.sent);
-    site->era = dead->era;
+    /* One that was in no profile has the mappings of now, which are the last ones. */
+    const uint32_t era = pd_site_era(dead), last = r->heap->writer.places.era;
+    site->era = pd_era_sealed(era && era < last ? era : last);
 }
 
 /* An event, and what removes sites, may have changed the sums of a site and not yet its check word. */
@@ -298,88 +371,6 @@ static pprofdelta_status read_ages(recovery *r, pprofdelta_error *err)
             add_cell(r, &cell);
     }
     return count_lost(&dead->ended, dead->ended_len, found, &r->lost_ages, err);
-}
-
-/* ---- the mappings ---------------------------------------------------------------------------- */
-
-/* The table at an address, or NULL if that is not whole. */
-static const pd_heap_maps *whole_maps(const recovery *r, uint64_t address)
-{
-    const pd_heap_maps *maps = at_address(r, address, sizeof *maps);
-    const uint64_t most = r->size / sizeof(pd_place_span);
-    if (!maps || maps->len > most || maps->spans_len > most || maps->text_len > r->size ||
-        maps->size != sizeof *maps + maps->len * sizeof *maps->maps +
-                          maps->spans_len * sizeof(pd_place_span) + maps->text_len ||
-        !at_address(r, address, maps->size) || maps->check != pd_heap_maps_check(maps, maps->size))
-        return NULL;
-    return maps;
-}
-
-static bool is_sound(const pd_map *m, uint64_t text_len)
-{
-    return m->start < m->limit && m->name_off <= text_len &&
-           m->name_len <= text_len - m->name_off && m->build_id_off <= text_len &&
-           m->build_id_len <= text_len - m->build_id_off;
-}
-
-static pprofdelta_status copy_maps(recovery *r, const pd_heap_maps *from, pprofdelta_error *err)
-{
-    pd_places *places = &r->heap->writer.places;
-    pd_maps *to = &places->maps;
-    pd_mem *mem = &r->heap->writer.mem;
-    const size_t len = (size_t)from->len, spans_len = (size_t)from->spans_len;
-    const pd_place_span *spans = (const void *)&from->maps[len];
-    bool is_whole = spans_len || !len;
-    PD_TRY(pd_mem_grow(mem, &to->maps, &to->cap, len, sizeof *to->maps, err));
-    PD_TRY(PD_GROW(mem, places->spans, spans_len, err));
-    PD_TRY(PD_GROW(mem, places->known_maps, len, err));
-    PD_TRY(pd_buffer_room(mem, &to->text, (size_t)from->text_len, err));
-    pd_buffer_put(&to->text, &spans[spans_len], (size_t)from->text_len);
-    for (size_t i = 0; i < len && is_whole; i++) {
-        to->maps[i] = from->maps[i];
-        places->known_maps[i] = (pd_place_map){0};
-        is_whole = is_sound(&to->maps[i], from->text_len);
-    }
-    for (uint32_t i = 0; i < spans_len && is_whole; i++) {
-        is_whole = spans[i].map < len;
-        if (is_whole)
-            places->known_maps[spans[i].map].span = i;
-        places->spans[i] = spans[i];
-    }
-    to->len = places->known_maps_len = len;
-    places->spans_len = spans_len;
-    to->main = from->main < len ? from->main : PD_MAP_NONE;
-    places->era = from->era ? from->era : 1;
-    return is_whole ? pd_maps_sort(to, mem, err)
-                    : refuse_remains(err, "the table of mapped files is damaged");
-}
-
-/* The mappings are those of the dead process, and never read again. */
-static pprofdelta_status read_maps(recovery *r, pprofdelta_error *err)
-{
-    pd_places *places = &r->heap->writer.places;
-    const uint64_t again = ~(uint64_t)r->dead.maps_again;
-    const pd_heap_maps *maps = whole_maps(r, address_of(r->dead.maps));
-    places->watch = PD_WATCH_NOTHING;
-    places->is_whole = true;
-    places->era = 1;
-    pd_maps_clear(&places->maps);
-    maps = maps ? maps : whole_maps(r, again);
-    if (maps)
-        return copy_maps(r, maps, err);
-    return r->dead.maps || again ? refuse_remains(err, "the table of mapped files is damaged")
-                                 : PPROFDELTA_OK;
-}
-
-/* A site that was in no profile has the mappings of now, which are the last ones. */
-static void set_eras(recovery *r)
-{
-    const pd_sites *sites = &r->heap->sites;
-    for (uint32_t number = 1; number <= sites->pool.made; number++) {
-        pd_site *site = pd_site_at(sites, number);
-        if (!site->era || pd_site_era(site) > r->heap->writer.places.era)
-            site->era = pd_era_sealed(r->heap->writer.places.era);
-    }
 }
 
 /* ---- the windows ----------------------------------------------------------------------------- */
@@ -505,16 +496,15 @@ pprofdelta_status pprofdelta_heap_recover(const pprofdelta_heap_remains *remains
     recovery r = {.from = *remains};
     PD_TRY(read_root(&r, err));
     PD_TRY(make_tracker(&r, options, err));
-    pprofdelta_status status = read_sites(&r, err);
+    pprofdelta_status status = read_maps(&r, err);
+    if (!status)
+        status = read_sites(&r, err);
     if (!status)
         status = read_ages(&r, err);
-    if (!status)
-        status = read_maps(&r, err);
     if (status) {
         pprofdelta_heap_free(r.heap);
         return status;
     }
-    set_eras(&r);
     continue_windows(&r);
     *out = r.heap;
     return PPROFDELTA_OK;
