@@ -21,7 +21,7 @@
 #include "agent/base/real.h"
 #include "agent/stacks/stacks.h"
 
-#include "heap/usdt_note.h"
+#include "heap/usdt.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -106,7 +106,6 @@ typedef struct pd_batch_writer {
     size_t rows_len;
     const char *comment; /* NULL: none */
     char remark[256];    /* of a recovered tracker: a comment in all its profiles */
-    uint64_t run;        /* which profile that is */
 } pd_batch_writer;
 
 /* The mappings as of the last reading of them, for a recovery: one block of pages with the tables of pd_places.

@@ -148,7 +148,6 @@ pd_trace *pd_trace_copy(pd_traces *traces, const pprofdelta_heap_event *event, s
     for (size_t i = 0; i < depth; i++)
         __atomic_store_n(&trace->stack[i], event->stack[i], __ATOMIC_RELAXED);
     __atomic_store_n(&trace->depth, (uint32_t)depth, __ATOMIC_RELAXED);
-    trace->is_cut = depth < event->depth;
     trace->code = event->code;
     trace->labels_len = (uint32_t)event->labels_len;
     trace->labels = (pprofdelta_label *)(void *)(trace->stack + depth);

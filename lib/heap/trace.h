@@ -16,8 +16,7 @@ enum { PD_TRACE_STEPS = 32, PD_TRACE_CLASSES = PD_TRACE_STEPS + 10 };
 typedef struct pd_trace {
     uint32_t depth, labels_len;
     uint32_t size_class;
-    uint32_t is_cut; /* the stack was deeper */
-    uint64_t code;   /* as in the event */
+    uint64_t code; /* as in the event */
     union {
         pprofdelta_label *labels;
         struct pd_trace *unused; /* the next of those let go */

@@ -1,8 +1,6 @@
 /* The probes of the heap door: see usdt.h. */
 #include "heap/usdt.h"
 
-#include "heap/usdt_note.h"
-
 #if PD_HAVE_USDT
 
 volatile unsigned short pd_usdt_alloc_semaphore PD_USDT_SEMAPHORE = 0;
