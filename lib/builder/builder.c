@@ -63,8 +63,7 @@ static void free_sample(pd_sample *s)
 {
     pd_mem mem = s->mem;
     size_t cap = 1, size = sizeof *s + s->builder->door.types * sizeof *s->values;
-    pd_buffer_release(&mem, &s->frames);
-    pd_buffer_release(&mem, &s->labels);
+    pd_buffer_release(&mem, &s->parts);
     pd_mem_release(&mem, &s, &cap, size);
 }
 
@@ -172,7 +171,7 @@ static pd_sample *start_sample(pprofdelta_builder *b)
         return NULL;
     s->generation = atomic_load_explicit(&b->generation, memory_order_relaxed);
     s->hash = (pd_identity){0};
-    s->frames_len = s->labels_len = s->frames.len = s->labels.len = 0;
+    s->frames_len = s->labels_len = s->parts.len = 0;
     return s;
 }
 
@@ -182,9 +181,9 @@ static pprofdelta_status push_frame(pd_sample *s, const pprofdelta_frame *frame,
     pd_key lines = pd_location_key_lines_begin(address, false);
     pd_sample_frame f = {.address = address, .size = sizeof f + pd_packed_frame_size(&parts)};
     f.ident = pd_location_key_line(lines, parts.key, frame->line, frame->column);
-    PD_TRY(pd_buffer_room(&s->mem, &s->frames, f.size, NULL));
-    pd_buffer_put(&s->frames, &f, sizeof f);
-    pd_pack_frame(&s->frames, &parts, frame->line, frame->column);
+    PD_TRY(pd_buffer_room(&s->mem, &s->parts, f.size, NULL));
+    pd_buffer_put(&s->parts, &f, sizeof f);
+    pd_pack_frame(&s->parts, &parts, frame->line, frame->column);
     s->frames_len++;
     pd_identity_place(&s->hash, &s->builder->numbers, f.ident);
     return PPROFDELTA_OK;
@@ -193,7 +192,7 @@ static pprofdelta_status push_frame(pd_sample *s, const pprofdelta_frame *frame,
 static pprofdelta_status push_label(pd_sample *s, const pprofdelta_label *label)
 {
     pd_label_parts parts = pd_label_parts_of(label);
-    PD_TRY(pd_pack_label(&s->mem, &s->labels, &parts, NULL));
+    PD_TRY(pd_pack_label(&s->mem, &s->parts, &parts, NULL));
     s->labels_len++;
     pd_identity_label(&s->hash, pd_label_parts_key(&parts));
     return PPROFDELTA_OK;

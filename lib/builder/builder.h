@@ -34,10 +34,9 @@
  *
  * The thread that adds it does the work: when it is on the queue, its key and the keys of its frames
  * are known, and strings are read only for new keys. Frames and labels stand one after the other in
- * two buffers:
+ * one buffer:
  *
- *     frames | pd_sample_frame, packed frame | pd_sample_frame, packed frame | ...
- *     labels | packed labels
+ *     pd_sample_frame, packed frame | pd_sample_frame, packed frame | ... | packed labels
  *
  * First a sample belongs to the thread that adds it. Then it belongs to the queue, to the thread
  * that empties the queue, and to the pool, which keeps its buffers. */
@@ -57,7 +56,7 @@ typedef struct pd_sample {
     uint64_t generation; /* of the builder, when the sample was started */
     pd_identity hash;
     size_t frames_len, labels_len;
-    pd_buffer frames, labels;
+    pd_buffer parts;
     int64_t values[]; /* one to each type */
 } pd_sample;
 

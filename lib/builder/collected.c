@@ -19,30 +19,22 @@ static bool begin_sample(pd_collected *c, pd_key key, const int64_t *values, ppr
 
 /* ---- in ----------------------------------------------------------------------------------------- */
 
-static uint32_t find_location(pd_model *m, const uint8_t *at, size_t *size)
-{
-    pd_sample_frame f;
-    memcpy(&f, at, sizeof f);
-    *size = f.size;
-    uint32_t id = pd_model_find_location(m, f.ident);
-    if (!id) {
-        pd_write_packed_frames(m, at + sizeof f, 1);
-        id = pd_model_add_location(m, f.ident, 0, f.address, false);
-    }
-    return id;
-}
-
 /* Puts the stack and the labels to the model. */
 static void put_sample(pd_model *m, const pd_sample *s)
 {
-    const uint8_t *at = s->frames.ptr, *label_at = s->labels.ptr;
+    const uint8_t *at = s->parts.ptr;
     uint8_t *out = s->frames_len ? pd_model_stack(m, s->frames_len) : NULL;
-    for (size_t i = 0, size; i < s->frames_len && out; i++, at += size)
-        out = pd_model_stack_put(out, pd_encode_id(find_location(m, at, &size)));
+    for (size_t i = 0; i < s->frames_len && out; i++) {
+        pd_sample_frame f;
+        memcpy(&f, at, sizeof f);
+        uint32_t id = pd_write_packed_location(m, f.ident, 0, f.address, at + sizeof f, 1);
+        out = pd_model_stack_put(out, pd_encode_id(id));
+        at += f.size;
+    }
     if (out)
         pd_model_stack_end(m, out);
-    for (size_t i = 0; i < s->labels_len; i++) {
-        pd_label_parts label = pd_unpack_label(&label_at);
+    for (size_t i = 0; i < s->labels_len && !m->writer.status; i++) {
+        pd_label_parts label = pd_unpack_label(&at);
         pd_write_label(m, &label);
     }
 }

@@ -25,23 +25,18 @@ uint64_t pd_heap_journal_check(const pd_heap_journal *note)
     return pd_key_of_bytes(&note->serial, sizeof *note - sizeof note->check, 0).lo;
 }
 
-/* series: as it is if the process is killed now. With exporting held, or nobody else there. */
-static void write_journal(pprofdelta_heap *heap, pd_series series)
+/* The series is as it is if the process is killed now. With exporting held, or nobody else there. */
+static void write_journal(pprofdelta_heap *heap)
 {
     pd_heap_export *e = &heap->export;
     e->now.serial = e->journalled + 1;
-    e->now.series = series;
+    e->now.series = pd_steps_series(&e->steps);
     e->now.sending = pd_sites_sending(&heap->sites);
     e->now.check = pd_heap_journal_check(&e->now);
     e->journal[e->now.serial & 1] = e->now;
     PD_WRITTEN_FIRST();
     e->journalled = e->now.serial;
     PD_WRITTEN_FIRST();
-}
-
-static void note_life(pprofdelta_heap *heap)
-{
-    write_journal(heap, pd_steps_series(&heap->export.steps));
 }
 
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
@@ -52,7 +47,7 @@ void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
         .started_nanos = started_nanos,
         .now = {.ended_nanos = started_nanos, .is_full_due = true, .newer = PD_NEITHER}};
     pd_steps_forked(&heap->export.steps, started_nanos);
-    note_life(heap);
+    write_journal(heap);
 }
 
 void pd_export_make_id(pprofdelta_heap *heap)
@@ -115,7 +110,7 @@ static void begin_batch(pprofdelta_heap *heap, int64_t now)
     heap->stats.epoch = e->batch.epoch;
     heap->stats.sequence = e->batch.sequence;
     e->now.newer = heap->sites.gathering;
-    note_life(heap);
+    write_journal(heap);
 }
 
 pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
@@ -208,10 +203,9 @@ typedef struct outgoing {
 static int send_batch(void *cookie, const pprofdelta_sink *sink, const void *data, size_t len)
 {
     pprofdelta_heap *heap = ((outgoing *)cookie)->heap;
-    const pd_steps *steps = &heap->export.steps;
     if (pd_heap_is_lost(heap))
         return -1;
-    write_journal(heap, (pd_series){.last = steps->window, .acked = steps->series.acked});
+    write_journal(heap);
     pd_lock_give(&heap->exporting);
     int refused = sink->write(sink->cookie, data, len);
     pd_lock_take(&heap->exporting);
@@ -334,7 +328,7 @@ static void merge_windows(pprofdelta_heap *heap)
     if (pd_has_ages(sites))
         pd_entries_rejoin(heap);
     heap->export.now.newer = PD_NEITHER;
-    note_life(heap);
+    write_journal(heap);
 }
 
 /* Removes sites with nothing in use and nothing to send. Receivers know these sites, so the next
@@ -374,14 +368,14 @@ static void end_batch(pprofdelta_heap *heap, bool is_written, uint64_t *counter)
         e->now.sent_peak = heap->sites.held_peak;
         e->now.sent = e->held;
     }
-    write_journal(heap, e->steps.series);
+    write_journal(heap);
     settle_window(&heap->sites);
     for (uint32_t number = 1; number <= e->now.ending_peaks; number++) {
         pd_site_peak *peak = &pd_site_at(&heap->sites, number)->peak;
         peak->sent = peak->held; /* the receiver has the shares that were written */
     }
     e->now.is_ending = e->now.ending_peaks = 0;
-    note_life(heap);
+    write_journal(heap);
     if (!pd_heap_enter(heap))
         return;
     ++*counter;

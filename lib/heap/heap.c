@@ -5,11 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static uint32_t or_default(uint32_t given, uint32_t usual)
-{
-    return given ? given : usual;
-}
-
 /* Limits that keep sizes from overflowing and numbers within 32 bits. */
 #define MOST_ELEMENTS (UINT32_C(1) << 28)
 
@@ -43,12 +38,13 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
         return pd_refuse(err, "options.period is more than a profile can tell");
     if (o->started_nanos > PD_HEAP_LATEST)
         return pd_refuse(err, "options.started_nanos is later than the time of a batch can be");
-    o->max_live = or_default(o->max_live, UINT32_C(1) << 22);
-    o->max_sites = or_default(o->max_sites, UINT32_C(1) << 20);
-    o->max_depth = or_default(o->max_depth, 512);
-    o->max_deferred = or_default(o->max_deferred, 4096);
+    o->max_live = o->max_live ? o->max_live : UINT32_C(1) << 22;
+    o->max_sites = o->max_sites ? o->max_sites : UINT32_C(1) << 20;
+    o->max_depth = o->max_depth ? o->max_depth : 512;
+    o->max_deferred = o->max_deferred ? o->max_deferred : 4096;
     /* What was allocated in lost batches would not reach a receiver of OTLP or tables. */
-    o->max_attempts = or_default(o->max_attempts, o->format != PPROFDELTA_PPROF ? UINT32_MAX : 16);
+    if (!o->max_attempts)
+        o->max_attempts = o->format != PPROFDELTA_PPROF ? UINT32_MAX : 16;
     o->max_memory = o->max_memory ? o->max_memory : UINT64_C(256) << 20;
     o->max_retry = o->max_retry ? o->max_retry : UINT64_C(64) << 20;
     o->max_export = o->max_export ? o->max_export : UINT64_C(1) << 30;

@@ -2,8 +2,7 @@
 
 void pd_pack_frame(pd_buffer *buffer, const pd_function_parts *f, int64_t line, int64_t column)
 {
-    pd_packed_frame packed = {.function = f->key,
-                              .start_line = f->start_line,
+    pd_packed_frame packed = {.start_line = f->start_line,
                               .line = line,
                               .column = column,
                               .name_len = f->name.len,
@@ -47,17 +46,11 @@ pd_label_parts pd_unpack_label(const uint8_t **at)
     return label;
 }
 
-pd_key pd_packed_frame_key(pd_key so_far, const uint8_t **at)
+uint32_t pd_write_packed_location(pd_model *out, pd_key ident, uint32_t mapping, uint64_t address,
+                                  const uint8_t *at, size_t len)
 {
-    pd_packed_frame f;
-    memcpy(&f, *at, sizeof f);
-    *at += sizeof f + f.name_len + f.system_name_len + f.filename_len;
-    return pd_location_key_line(so_far, f.function, f.line, f.column);
-}
-
-void pd_write_packed_frames(pd_model *out, const uint8_t *at, size_t len)
-{
-    for (size_t i = 0; i < len; i++) {
+    uint32_t id = pd_model_find_location(out, ident);
+    for (size_t i = 0; i < len && !id; i++) {
         pd_packed_frame f;
         memcpy(&f, at, sizeof f);
         at += sizeof f;
@@ -67,6 +60,7 @@ void pd_write_packed_frames(pd_model *out, const uint8_t *at, size_t len)
         function.filename = pd_model_string(out, unpack_text(&at, f.filename_len));
         pd_model_add_line(out, pd_model_add_function(out, &function), f.line, f.column);
     }
+    return id ? id : pd_model_add_location(out, ident, mapping, address, false);
 }
 
 void pd_write_label(pd_model *out, const pd_label_parts *label)

@@ -8,7 +8,6 @@
 
 /* A frame: a function, and where in it. */
 typedef struct pd_packed_frame {
-    pd_key function; /* see identity.h */
     int64_t start_line, line, column;
     size_t name_len, system_name_len, filename_len;
 } pd_packed_frame;
@@ -33,12 +32,12 @@ pprofdelta_status pd_pack_label(pd_mem *mem, pd_buffer *buffer, const pd_label_p
 /* Returns what is at *at and moves *at behind it. */
 pd_label_parts pd_unpack_label(const uint8_t **at);
 
-/* Adds the key of the frame at *at to that of a location that is identified by its lines, and moves *at
- * behind it. */
-pd_key pd_packed_frame_key(pd_key so_far, const uint8_t **at);
+/* Returns the location with this identity (see identity.h). It is added, with the frames at `at` as its lines, if it is
+ * not there. mapping: its id in the model. */
+uint32_t pd_write_packed_location(pd_model *out, pd_key ident, uint32_t mapping, uint64_t address,
+                                  const uint8_t *at, size_t len);
 
-/* Writes frames as the lines of the next location, a label as one of the sample. */
-void pd_write_packed_frames(pd_model *out, const uint8_t *at, size_t len);
+/* Writes a label of the sample. */
 void pd_write_label(pd_model *out, const pd_label_parts *label);
 
 #endif

@@ -101,25 +101,10 @@ static pd_key key_of(uint64_t address, uint32_t map)
     return (pd_key){product ^ product >> 32, map};
 }
 
-static const uint8_t *frames_of(const pd_places *p, const pd_symbol_place *place)
-{
-    return place->frames_len ? p->frames.ptr + place->frames_at : NULL;
-}
-
-static pd_key key_of_lines(const pd_places *p, const pd_symbol_place *place)
-{
-    pd_key key = pd_location_key_lines_begin(0, false);
-    const uint8_t *at = frames_of(p, place);
-    for (size_t i = 0; i < place->frames_len; i++)
-        key = pd_packed_frame_key(key, &at);
-    return key;
-}
-
 static void set_mapping(pd_places *p, pd_symbol_place *place, uint32_t map)
 {
     place->mapping = map;
     if (map == PD_MAP_NONE && place->frames_len) {
-        place->ident = key_of_lines(p, place);
         place->address = 0;
         p->by_lines++;
         return;
@@ -138,12 +123,15 @@ static pprofdelta_status make_place(pd_places *p, pd_mem *mem, const pprofdelta_
                                .frames_len = (uint32_t)symbol->frames_len,
                                .mapping = UNMAPPED,
                                .is_hidden = symbol->hide != 0};
+    if (symbol->frames_len)
+        place->ident = pd_location_key_lines_begin(0, false);
     for (size_t i = 0; i < symbol->frames_len && !status; i++) {
         const pprofdelta_frame *f = &symbol->frames[i];
         pd_function_parts function = pd_function_parts_of(f);
         status = pd_buffer_room(mem, &p->frames, pd_packed_frame_size(&function), err);
         if (!status)
             pd_pack_frame(&p->frames, &function, f->line, f->column);
+        place->ident = pd_location_key_line(place->ident, function.key, f->line, f->column);
     }
     if (status)
         p->frames.len = place->frames_at;
@@ -268,13 +256,10 @@ static pd_encoded write_place(pd_places *p, pd_model *out, pd_symbol_place *plac
     uint32_t mapping = place->mapping == PD_MAP_NONE ? 0 : write_mapping(p, out, place->mapping);
     if (mapping && place->frames_len && p->names == PD_NAMES_FUNCTIONS)
         pd_model_mapping_has(out, mapping, HAS_FUNCTIONS);
-    uint32_t id = pd_model_find_location(out, place->ident);
-    if (!id) {
-        pd_write_packed_frames(out, frames_of(p, place), place->frames_len);
-        id = pd_model_add_location(out, place->ident, mapping, place->address, false);
-    }
+    const uint8_t *frames = place->frames_len ? p->frames.ptr + place->frames_at : NULL;
     place->round = p->round;
-    return place->out = pd_encode_id(id);
+    return place->out = pd_encode_id(pd_write_packed_location(
+               out, place->ident, mapping, place->address, frames, place->frames_len));
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ typedef enum pd_places_names {
 } pd_places_names;
 
 typedef struct pd_symbol_place {
-    pd_key ident; /* for the writer: see identity.h */
+    pd_key ident; /* see identity.h; that of its lines until its mapping is known */
     uint64_t address;
     uint64_t round;   /* of the profile in which it has the id `out` */
     size_t frames_at; /* where its lines stand in `frames` */
