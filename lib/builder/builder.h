@@ -90,10 +90,6 @@ struct pprofdelta_builder {
     pd_transfer transfer;
 };
 
-/* Moves the samples that wait, and those of the queue, to the collection. The caller holds `adding`. E_MEMORY, or
- * E_LIMIT: the rest waits. */
-pprofdelta_status pd_builder_drain(pprofdelta_builder *builder, pprofdelta_error *err);
-
 /* ---- collected.c ----------------------------------------------------------------------------- */
 
 /* Adds a sample, or changes nothing that is written. If its sum with an equal one does not fit in 64 bits, or if it alone takes more than the limit, it is
