@@ -148,8 +148,6 @@ void pd_ages_move_to_empty(pd_sites *sites, pd_site *site)
 
 void pd_ages_clear(const pd_sites *sites, pd_site *site)
 {
-    if (!pd_has_ages(sites))
-        return;
     uint32_t number = site->ended;
     for (pd_ended *cell; (cell = cell_at(sites, number)); number = cell->link.next) {
         cell->base = cell->changed[0] = cell->changed[1] = (pprofdelta_weight){0, 0};

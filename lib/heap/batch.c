@@ -20,11 +20,6 @@ enum { AT_ONCE = 32 };
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
-uint64_t pd_heap_journal_check(const pd_heap_journal *note)
-{
-    return pd_key_of_bytes(&note->serial, sizeof *note - sizeof note->check, 0).lo;
-}
-
 /* The series is as it is if the process is killed now. With exporting held, or nobody else there. */
 static void write_journal(pprofdelta_heap *heap)
 {
@@ -32,7 +27,7 @@ static void write_journal(pprofdelta_heap *heap)
     e->now.serial = e->journalled + 1;
     e->now.series = pd_steps_series(&e->steps);
     e->now.sending = pd_sites_sending(&heap->sites);
-    e->now.check = pd_heap_journal_check(&e->now);
+    e->now.check = pd_heap_check_of(&e->now, sizeof e->now);
     e->journal[e->now.serial & 1] = e->now;
     PD_WRITTEN_FIRST();
     e->journalled = e->now.serial;

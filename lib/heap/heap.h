@@ -75,8 +75,6 @@ typedef struct pd_heap_journal {
         newer; /* the window (0 or 1) whose ages are too high by 1 if the batch is abandoned; 2: none */
 } pd_heap_journal;
 
-uint64_t pd_heap_journal_check(const pd_heap_journal *note);
-
 /* Of a fork; pd_heap_enter_child is still to be called. By a signal handler within the tracker: see fork.c. */
 enum { PD_CHILD = 1, PD_LOST = 2 };
 
@@ -123,10 +121,10 @@ typedef struct pd_heap_maps {
 /* No time of the caller is later: there are 18 minutes of nanoseconds for batches that end later than others. */
 #define PD_HEAP_LATEST (INT64_MAX - (INT64_C(1) << 40))
 
-/* size: as in it, once that was checked. */
-static inline uint64_t pd_heap_maps_check(const pd_heap_maps *maps, uint64_t size)
+/* What the check word of a journal, or of copied mappings, is: it stands first, before what it is of. */
+static inline uint64_t pd_heap_check_of(const void *block, size_t size)
 {
-    return pd_key_of_bytes(&maps->size, (size_t)size - sizeof maps->check, 0).lo;
+    return pd_key_of_bytes((const uint64_t *)block + 1, size - sizeof(uint64_t), 0).lo;
 }
 
 #define PD_HEAP_MOST_DEPTH (UINT32_C(1) << 17)

@@ -44,6 +44,6 @@ void pd_heap_copy_maps(pprofdelta_heap *heap)
     pd_buffer_put(&to, maps->maps, of_maps);
     pd_buffer_put(&to, places->spans, of_spans);
     pd_buffer_put(&to, maps->text.ptr, maps->text.len);
-    fresh->check = pd_heap_maps_check(fresh, fresh->size);
+    fresh->check = pd_heap_check_of(fresh, (size_t)fresh->size);
     replace_copy(heap, fresh);
 }

@@ -169,7 +169,8 @@ static const pd_heap_maps *whole_maps(const recovery *r, uint64_t address)
     if (!maps || maps->len > most || maps->spans_len > most || maps->text_len > r->size ||
         maps->size != sizeof *maps + maps->len * sizeof *maps->maps +
                           maps->spans_len * sizeof(pd_place_span) + maps->text_len ||
-        !at_address(r, address, maps->size) || maps->check != pd_heap_maps_check(maps, maps->size))
+        !at_address(r, address, maps->size) ||
+        maps->check != pd_heap_check_of(maps, (size_t)maps->size))
         return NULL;
     return maps;
 }
@@ -219,7 +220,7 @@ static pprofdelta_status read_maps(recovery *r, pprofdelta_error *err)
     pd_places *places = &r->heap->writer.places;
     const uint64_t again = ~(uint64_t)r->dead.maps_again;
     const pd_heap_maps *maps = whole_maps(r, address_of(r->dead.maps));
-    places->watch = PD_WATCH_NOTHING;
+    places->watch = PD_WATCH_GONE;
     places->is_whole = true;
     places->era = 1;
     pd_maps_clear(&places->maps);
@@ -425,8 +426,9 @@ static void continue_windows(recovery *r)
 static const pd_heap_journal *note_of(const recovery *r, uint64_t serial)
 {
     const pd_heap_journal *journal = &r->dead.export.journal[serial & 1];
-    return journal->serial == serial && journal->check == pd_heap_journal_check(journal) ? journal
-                                                                                         : NULL;
+    return journal->serial == serial && journal->check == pd_heap_check_of(journal, sizeof *journal)
+               ? journal
+               : NULL;
 }
 
 /* A journal counts when it is complete, even if that was not written any more. */

@@ -127,8 +127,7 @@ static void write_site(writing *w, uint32_t number)
     pd_sites *sites = &w->heap->sites;
     pd_site *site = pd_site_at(sites, number);
     write_ordinary(w, site);
-    if (pd_has_ages(sites))
-        pd_ages_visit(sites, site, w->is_full, write_age, w);
+    pd_ages_visit(sites, site, w->is_full, write_age, w);
 }
 
 static void write_sites(writing *w)

@@ -83,7 +83,7 @@ static pprofdelta_status find_map(pd_places *p, pd_mem *mem, uint64_t address, u
     if (!p->has_mappings)
         return PPROFDELTA_OK;
     *out = map_in_era(p, address, era ? era : p->era);
-    if (*out != PD_MAP_NONE || era || p->is_reread)
+    if (*out != PD_MAP_NONE || era || p->is_reread || p->watch == PD_WATCH_GONE)
         return PPROFDELTA_OK;
     p->is_reread = true;
     PD_TRY(read_maps(p, mem, p->loads, err));

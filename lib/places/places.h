@@ -20,7 +20,8 @@
 typedef enum pd_places_watch {
     PD_WATCH_NOTHING,
     PD_WATCH_LOADER, /* if the loader has loaded or unloaded something */
-    PD_WATCH_ALWAYS  /* for each profile: the loader may not be asked in the child of a fork */
+    PD_WATCH_ALWAYS, /* for each profile: the loader may not be asked in the child of a fork */
+    PD_WATCH_GONE    /* not even then: they are those of a process that has ended */
 } pd_places_watch;
 
 /* What the mappings in a profile are marked as having, with a symbolizer. Readers do not search for

@@ -130,8 +130,10 @@ static void make_checks_anew(void)
 {
     tracker->seal = pd_heap_seal(tracker);
     tracker->sites.peak_seal = pd_peak_seal(tracker);
-    for (int i = 0; i < 2; i++)
-        tracker->export.journal[i].check = pd_heap_journal_check(&tracker->export.journal[i]);
+    for (int i = 0; i < 2; i++) {
+        pd_heap_journal *journal = &tracker->export.journal[i];
+        journal->check = pd_heap_check_of(journal, sizeof *journal);
+    }
     for (uint32_t number = 1; number <= sites_len; number++)
         sites[number]->check = pd_site_check(sites[number], number);
     for (uint32_t number = 1; number <= cells_len; number++)

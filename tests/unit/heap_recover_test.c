@@ -6,6 +6,7 @@
 #include "heap_scene.h"
 #include "rng.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -407,6 +408,45 @@ TEST(an_attempt_counts_if_its_sink_was_called)
         CHECK_MSG(r.profile.attempt == attempt, "attempt %" PRIu64 ", not %" PRIu64,
                   r.profile.attempt, attempt);
     }
+    arena_free(&a);
+    munmap(shared, sizeof *shared);
+}
+
+/* The process that recovers has something else at its addresses. */
+TEST(a_row_has_no_mapping_of_the_process_that_recovers)
+{
+    static const step tracked = {'+', 1};
+    const pprofdelta_heap_options before = plain;
+    ENDS(heap_end) pprofdelta_heap *heap = NULL;
+    arena a = {0};
+    live_mail mail = {.arena = &a};
+    const pprofdelta_sink sink = live_sink(&mail);
+    reading r = {0};
+    plain.flags &= ~(unsigned)PPROFDELTA_NO_MAPPINGS;
+    plain.gauge = "rss_space";
+    plain.gauge_unit = "bytes";
+    make_stage();
+    do_step(&tracked, 10);
+    pprofdelta_heap_note_mappings(shared->heap);
+    const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    void *later = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+    REQUIRE(later != MAP_FAILED);
+    const uint64_t stack[] = {(uintptr_t)later + 16};
+    const pprofdelta_heap_row row = {.stack = stack, .depth = 1, .value = 7};
+    const pprofdelta_heap_area area = {shared->area, AREA, (uintptr_t)shared->area};
+    const pprofdelta_heap_remains remains = {&area, 1, (uintptr_t)shared->heap};
+    REQUIRE(pprofdelta_heap_recover(&remains, &plain, &heap, NULL) == PPROFDELTA_OK);
+    REQUIRE(pprofdelta_heap_begin(heap, 100, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_heap_set_gauge(heap, &row, 1, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
+    REQUIRE(reading_make(&a, mail.bytes, mail.len, &r) == PPROFDELTA_OK);
+    size_t found = 0;
+    for (size_t i = 0; i < r.view->n_location; i++)
+        found += r.view->location[i]->address == stack[0] && !r.view->location[i]->mapping_id;
+    CHECK(found == 1);
+    plain = before;
+    munmap(later, 4096);
+    close(file);
     arena_free(&a);
     munmap(shared, sizeof *shared);
 }
