@@ -302,7 +302,9 @@ static pprofdelta_status make_window(void *cookie, pd_bytes *out, pprofdelta_err
     const pd_interval *window = &b->steps.window;
     pd_model_begin(&d->model, &b->export_mem, err);
     pd_door_add_types(d, &d->model);
-    pd_collected_write(&b->outgoing, &b->transfer, &d->model);
+    PD_TRY(pd_transfer_begin_model(&b->transfer, &b->export_mem, &b->outgoing.sum.model, &d->model,
+                                   err));
+    pd_totals_write(&b->outgoing.sum, NULL, &b->transfer);
     PD_TRY(pd_door_finish(d, &b->steps, &d->model, out));
     w->report = (pprofdelta_builder_report){.pid = d->pid,
                                             .sequence = window->sequence,

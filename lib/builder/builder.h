@@ -101,9 +101,6 @@ pprofdelta_status pd_collected_add(pd_collected *collected, const pd_sample *sam
 pprofdelta_status pd_collected_move(pd_collected *collected, pd_collected *from,
                                     pprofdelta_error *err);
 
-/* Copies each sample that has a value to a model that has begun. Its failures are sticky there. */
-void pd_collected_write(const pd_collected *collected, pd_transfer *transfer, pd_model *out);
-
 /* Removes everything and keeps the capacity. */
 void pd_collected_clear(pd_collected *collected);
 

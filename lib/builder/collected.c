@@ -17,8 +17,6 @@ static bool begin_sample(pd_collected *c, pd_key key, const int64_t *values, ppr
     return known == PD_KEYMAP_NONE;
 }
 
-/* ---- in ----------------------------------------------------------------------------------------- */
-
 /* Puts the stack and the labels to the model. */
 static void put_sample(pd_model *m, const pd_sample *s)
 {
@@ -81,17 +79,6 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
     c->lost += from->lost;
     pd_collected_clear(from);
     return PPROFDELTA_OK;
-}
-
-/* ---- out ---------------------------------------------------------------------------------------- */
-
-void pd_collected_write(const pd_collected *c, pd_transfer *transfer, pd_model *out)
-{
-    pd_writer *w = &out->writer;
-    if (!w->status)
-        w->status = pd_transfer_begin_model(transfer, w->mem, &c->sum.model, out, w->err);
-    if (!w->status)
-        pd_totals_write(&c->sum, NULL, transfer);
 }
 
 void pd_collected_clear(pd_collected *c)
