@@ -154,12 +154,3 @@ pd_trace *pd_trace_copy(pd_traces *traces, const pprofdelta_heap_event *event, s
     copy_labels(trace, event);
     return trace;
 }
-
-void pd_trace_show(const pd_trace *trace, pprofdelta_heap_event *event)
-{
-    event->stack = trace->stack;
-    event->depth = trace->depth;
-    event->labels = trace->labels;
-    event->labels_len = trace->labels_len;
-    event->code = trace->code;
-}

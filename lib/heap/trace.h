@@ -50,7 +50,4 @@ void pd_trace_give(pd_traces *traces, pd_trace *trace);
 /* Bytes that the trace takes. */
 size_t pd_trace_size(const pd_trace *trace);
 
-/* Sets stack and labels of the event to those of the trace. */
-void pd_trace_show(const pd_trace *trace, pprofdelta_heap_event *event);
-
 #endif

@@ -525,12 +525,18 @@ static bool take_oldest(pprofdelta_heap *heap, completing *c)
         remove_deferred(heap, number);
         pd_entry *entry = pd_entry_at(heap, number);
         pd_site *site = pd_site_at(&heap->sites, entry->site);
+        const pd_trace *trace = site->trace;
         entry->state = PD_ENTRY_COMPLETING;
         site->holders++;
         *c = (completing){.id = id_of(entry, number),
                           .site = entry->site,
-                          .event = {.ptr = entry->ptr, .weight = entry->weight}};
-        pd_trace_show(site->trace, &c->event);
+                          .event = {.ptr = entry->ptr,
+                                    .weight = entry->weight,
+                                    .stack = trace->stack,
+                                    .depth = trace->depth,
+                                    .labels = trace->labels,
+                                    .labels_len = trace->labels_len,
+                                    .code = trace->code}};
     }
     pd_heap_leave(heap);
     return number != 0;
