@@ -241,22 +241,17 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     return status;
 }
 
-static bool have_arrays(const pprofdelta_heap_row *rows, size_t len)
-{
-    bool is_sound = rows || !len;
-    for (size_t i = 0; i < len && is_sound; i++)
-        is_sound = (rows[i].frames || !rows[i].frames_len) && (rows[i].stack || !rows[i].depth);
-    return is_sound;
-}
-
 pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofdelta_heap_row *rows,
                                             size_t rows_len, const char *comment,
                                             pprofdelta_error *err)
 {
     pd_batch_writer *writer = &heap->writer;
     pprofdelta_status status = PPROFDELTA_OK;
-    if (!have_arrays(rows, rows_len))
-        return pd_refuse(err, "an array of rows is NULL, and its length is not 0");
+    PD_TRY(pd_need_array(rows, rows_len, err));
+    for (size_t i = 0; i < rows_len; i++) {
+        PD_TRY(pd_need_array(rows[i].frames, rows[i].frames_len, err));
+        PD_TRY(pd_need_array(rows[i].stack, rows[i].depth, err));
+    }
     PD_TRY(pd_export_enter(heap, err));
     if (!heap->options.gauge)
         status = pd_refuse(err, "options.gauge is not set");

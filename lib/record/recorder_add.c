@@ -109,22 +109,14 @@ static pprofdelta_status add_record(pprofdelta_recorder *r, const pprofdelta_rec
     return is_kept || w->len > rows ? keep_record(r, record, hidden, entry, err) : PPROFDELTA_OK;
 }
 
-static pprofdelta_status check_record(const pprofdelta_record *record, pprofdelta_error *err)
-{
-    if (!record || !record->values || (record->depth && !record->stack) ||
-        (record->labels_len && !record->labels))
-        return pd_refuse(
-            err,
-            "there is no record, or it has no values, or an array that is NULL and whose length is "
-            "not 0");
-    return PPROFDELTA_OK;
-}
-
 static pprofdelta_status add_checked(pprofdelta_recorder *r, const pprofdelta_record *record,
                                      pprofdelta_error *err)
 {
     int64_t row[PPROFDELTA_MAX_TYPES], any = 0;
-    PD_TRY(check_record(record, err));
+    PD_TRY(pd_need(record, err));
+    PD_TRY(pd_need(record->values, err));
+    PD_TRY(pd_need_array(record->stack, record->depth, err));
+    PD_TRY(pd_need_array(record->labels, record->labels_len, err));
     for (size_t i = 0; i < r->columns.len; i++)
         any |= row[r->columns.slot[i]] = record->values[i];
     pprofdelta_status status = any ? add_record(r, record, row, err) : PPROFDELTA_OK;
