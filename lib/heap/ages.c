@@ -105,8 +105,7 @@ void pd_ages_merge(pd_sites *sites, uint32_t number)
 {
     unsigned sending = pd_sites_sending(sites);
     pd_site *site = pd_site_at(sites, number);
-    sites->writing = number;
-    PD_WRITTEN_FIRST();
+    pd_sites_write(sites, number);
     for (pd_ended *cell = first_of(sites, site); cell; cell = next_of(sites, cell)) {
         if (is_zero(&cell->changed[sending]))
             continue;
@@ -121,8 +120,7 @@ void pd_ages_merge(pd_sites *sites, uint32_t number)
             sites->dropped_ages++;
         }
     }
-    PD_WRITTEN_FIRST();
-    sites->writing = 0;
+    pd_sites_write(sites, 0);
 }
 
 void pd_ages_move_to_empty(pd_sites *sites, pd_site *site)

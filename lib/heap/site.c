@@ -179,8 +179,7 @@ void pd_site_forget(pd_sites *sites, uint32_t number)
 {
     pd_site *site = pd_site_at(sites, number);
     pd_site *empty = pd_site_at(sites, PD_SITE_EMPTY);
-    sites->writing = number;
-    PD_WRITTEN_FIRST();
+    pd_sites_write(sites, number);
     empty->check += pd_check_of(site->base.at, 0, PD_HEAP_SUMS);
     pd_move(sites, &site->base, &empty->base, PD_HEAP_SUMS);
     pd_ages_move_to_empty(sites, site);
@@ -195,6 +194,5 @@ void pd_site_forget(pd_sites *sites, uint32_t number)
     __atomic_store_n(&site->trace, NULL, __ATOMIC_RELEASE);
     pd_trace_give(&sites->traces, trace);
     pd_pool_give(&sites->pool, number);
-    PD_WRITTEN_FIRST();
-    sites->writing = 0;
+    pd_sites_write(sites, 0);
 }

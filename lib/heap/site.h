@@ -157,6 +157,14 @@ static inline unsigned pd_sites_sending(const pd_sites *sites)
  * between the two. */
 #define PD_WRITTEN_FIRST() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
+/* From here on the sums of this site are being written; 0: of none. */
+static inline void pd_sites_write(pd_sites *sites, uint32_t number)
+{
+    PD_WRITTEN_FIRST();
+    sites->writing = number;
+    PD_WRITTEN_FIRST();
+}
+
 /* ---- what shows damage ------------------------------------------------------------------------- */
 
 /* Of words that do not change together with others. Not 0 for pages of zeros. */

@@ -132,23 +132,16 @@ static int64_t coarse_now(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void set_writing(pprofdelta_heap *heap, uint32_t site)
-{
-    PD_WRITTEN_FIRST();
-    heap->sites.writing = site;
-    PD_WRITTEN_FIRST();
-}
-
 static void count_begin(pprofdelta_heap *heap, uint32_t site, const pprofdelta_weight *weight)
 {
-    set_writing(heap, site);
+    pd_sites_write(&heap->sites, site);
     pd_site_begins(&heap->sites, site, weight);
     pd_weight_add(&heap->allocated, weight);
     pd_heap_add(&heap->stats.inuse_objects, weight->objects);
     pd_heap_add(&heap->stats.inuse_bytes, weight->bytes);
     if (heap->stats.inuse_bytes > heap->stats.peak_bytes)
         pd_peak_begin(heap, coarse_now());
-    set_writing(heap, 0);
+    pd_sites_write(&heap->sites, 0);
 }
 
 /* Counts it as alive. */
@@ -166,9 +159,9 @@ static void count_entry(pprofdelta_heap *heap, uint32_t number)
 /* Some of an entry's weight, or all, is not in use any more. */
 static void count_end(pprofdelta_heap *heap, const pd_entry *entry, const pprofdelta_weight *weight)
 {
-    set_writing(heap, entry->site);
+    pd_sites_write(&heap->sites, entry->site);
     pd_site_ends(&heap->sites, entry->site, weight, entry->born);
-    set_writing(heap, 0);
+    pd_sites_write(&heap->sites, 0);
     pd_heap_add(&heap->stats.inuse_objects, (int64_t) - (uint64_t)weight->objects);
     pd_heap_add(&heap->stats.inuse_bytes, (int64_t) - (uint64_t)weight->bytes);
 }

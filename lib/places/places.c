@@ -53,7 +53,7 @@ uint64_t pd_places_loads(const pd_places *p)
 pprofdelta_status pd_places_read(pd_places *p, uint64_t loads, pd_mem *mem, pprofdelta_error *err)
 {
     bool is_current = p->is_whole && p->loads == loads && p->watch != PD_WATCH_ALWAYS;
-    return is_current ? PPROFDELTA_OK : read_maps(p, mem, loads, err);
+    return is_current || !p->has_mappings ? PPROFDELTA_OK : read_maps(p, mem, loads, err);
 }
 
 static bool was_there(const pd_place_span *span, uint32_t era)
@@ -83,7 +83,7 @@ static pprofdelta_status find_map(pd_places *p, pd_mem *mem, uint64_t address, u
     if (!p->has_mappings)
         return PPROFDELTA_OK;
     *out = map_in_era(p, address, era ? era : p->era);
-    if (*out != PD_MAP_NONE || era || p->is_reread || p->watch == PD_WATCH_GONE)
+    if (*out != PD_MAP_NONE || era || p->is_reread)
         return PPROFDELTA_OK;
     p->is_reread = true;
     PD_TRY(read_maps(p, mem, p->loads, err));
@@ -206,8 +206,8 @@ static pprofdelta_status find_mapped(pd_places *p, pd_mem *mem, uint64_t address
 pprofdelta_status pd_places_begin(pd_places *p, uint64_t loads, pd_mem *mem, pprofdelta_error *err)
 {
     p->round++;
-    p->is_reread = false;
-    return p->has_mappings ? pd_places_read(p, loads, mem, err) : PPROFDELTA_OK;
+    p->is_reread = p->watch == PD_WATCH_GONE;
+    return pd_places_read(p, loads, mem, err);
 }
 
 enum { HAS_FUNCTIONS = 1, HAS_ALL = 0xf }; /* pd_model_mapping.has */

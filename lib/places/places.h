@@ -77,7 +77,7 @@ typedef struct pd_places {
     uint32_t era;
     uint64_t loads; /* of the loader, at the last reading */
     bool is_whole;  /* the last reading succeeded */
-    bool is_reread; /* the mappings were read again for this profile */
+    bool is_reread; /* the mappings were read again for this profile, or cannot be */
 } pd_places;        /* zero it to begin */
 
 /* What the loader has loaded by now, for the next two. Waits for a dlopen that is under way, so it is called without
