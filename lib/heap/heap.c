@@ -128,7 +128,6 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
         return no_pages(err);
     heap->options = o;
     heap->filter = o.filter ? o.filter : pd_pages_map(&pages, sizeof *heap->filter);
-    heap->owns_filter = !o.filter;
     pd_pages_init(&heap->pages, o.pages, o.max_memory);
     if (o.work)
         heap->pages.work = *o.work;
@@ -153,7 +152,7 @@ void pprofdelta_heap_free(pprofdelta_heap *heap)
     pd_sites_fini(&heap->sites);
     pd_chains_fini(&heap->index);
     pd_pool_fini(&heap->entries);
-    if (heap->owns_filter)
+    if (!heap->options.filter)
         pd_pages_unmap(&pages, heap->filter, sizeof *heap->filter);
     pd_pages_unmap(&pages, heap, sizeof *heap);
 }

@@ -145,7 +145,6 @@ struct pprofdelta_heap {
     pd_sites sites;
     pd_deferral deferral;
     bool is_short_of_room; /* something was dropped for which removed sites might have made room */
-    bool owns_filter;
     uint32_t birth; /* PD_CHILD and PD_LOST; 0: nothing is to be done before the tables are used */
     pprofdelta_weight allocated; /* all that was ever counted: no sum of the tables is more */
     pprofdelta_heap_stats stats;
