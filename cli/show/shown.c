@@ -251,51 +251,53 @@ cli_stack cli_stack_of(const cli_sample *sample, size_t side)
                        .is_tagged = sample->is_tagged};
 }
 
-void cli_stack_cut(const cli_shown *shown, cli_stack *stack, size_t leaf, size_t root)
+/* Cuts so many frames off the ends. */
+static void cut_ends(cli_shown *shown, cli_stack *stack, size_t leaf, size_t root)
 {
     cli_walk out = cli_walk_from_leaf(shown, stack), in = cli_walk_from_root(shown, stack);
     while (leaf--)
-        walk_out(&out);
+        shown->is_folded[walk_out(&out)->name] = true;
     while (root--)
-        walk_in(&in);
+        shown->is_folded[walk_in(&in)->name] = true;
     stack->leaf = out.next;
     stack->root = in.next;
 }
 
-/* The two ends of a stack, leaf first: as far as something may be cut off. */
+/* As far as something may be cut off an end. */
 enum { LONGEST_END = 4096 };
-typedef struct ends {
-    const cli_frame *frames[2 * LONGEST_END];
-    unsigned char kinds[2 * LONGEST_END];
-    size_t len;
-} ends;
 
-/* Each end has the frame at which the cut ends; what lies between does not matter. */
-static void find_ends(ends *e, const cli_shown *shown, const cli_stack *stack, bool is_heap)
+/* The number of frames at the leaf end that are of the allocator, up to the call that the program made. Takes them
+ * off *rest, and sets what the last frame of that calls. */
+static size_t count_inner(const cli_shown *shown, cli_stack *rest, unsigned *callee)
 {
-    const unsigned inner = is_heap ? CLI_FRAME_ALLOCATES | CLI_FRAME_IN_LIBRARY : 0;
-    const unsigned outer = CLI_FRAME_STARTS | CLI_FRAME_IS_MAIN;
-    cli_stack rest = *stack;
-    cli_walk leaf = cli_walk_from_leaf(shown, stack), root = cli_walk_from_root(shown, &rest);
-    const cli_frame *frame = NULL, **to = e->frames, **mid;
-    do
-        if ((frame = walk_out(&leaf)))
-            *to++ = frame;
-    while (frame && frame->kind & inner && to < e->frames + LONGEST_END);
-    rest.leaf = leaf.next;
-    mid = to;
-    do
-        if ((frame = walk_in(&root)))
-            *to++ = frame;
-    while (frame && (frame->kind & outer || to == mid + 1) && to < mid + LONGEST_END);
-    e->len = (size_t)(to - e->frames);
-    for (; mid + 1 < to; mid++) { /* leaf first */
-        frame = *--to;
-        *to = *mid;
-        *mid = frame;
+    const unsigned inner = CLI_FRAME_ALLOCATES | CLI_FRAME_IN_LIBRARY;
+    size_t len = 0;
+    const cli_frame *frame;
+    cli_walk next = cli_walk_from_leaf(shown, rest), out = next, last = next;
+    for (; len < LONGEST_END && (frame = walk_out(&next)) && frame->kind & inner; len++) {
+        *callee = frame->kind;
+        last = out;
+        out = next;
     }
-    for (size_t i = 0; i < e->len; i++)
-        e->kinds[i] = e->frames[i]->kind;
+    bool is_call = *callee & CLI_FRAME_IN_LIBRARY;
+    rest->leaf = is_call ? last.next : out.next;
+    return len - is_call;
+}
+
+/* The number of frames at the root end that start the program. Sets whether they are all. */
+static size_t count_starts(const cli_shown *shown, const cli_stack *rest, unsigned callee,
+                           bool *is_all)
+{
+    size_t len = 0;
+    cli_walk in = cli_walk_from_root(shown, rest);
+    const cli_frame *frame = walk_in(&in), *next;
+    for (; frame && len < LONGEST_END; len++, frame = next) {
+        next = walk_in(&in);
+        if (!cli_frame_starts(frame->kind, next ? next->kind : callee, !len))
+            break;
+    }
+    *is_all = !frame;
+    return len;
 }
 
 static bool is_of_python(const cli_frame *frame)
@@ -318,24 +320,22 @@ static void hide_interpreter(cli_shown *shown, cli_stack *stack)
             shown->is_folded[frame->name] = true;
 }
 
-/* Cuts off the frames that are not shown. Returns the number of frames that were looked at. */
-static size_t fold_stack(cli_shown *shown, cli_stack *stack, ends *e, bool is_heap)
+/* Of the allocator and of start-up together, the allocator's outermost function stands for all; of one of them, its
+ * last frame. */
+size_t cli_stack_fold(cli_shown *shown, cli_stack *stack, bool is_heap)
 {
-    size_t from = 0, to = 0;
-    find_ends(e, shown, stack, is_heap);
-    cli_wrappers_cut(e->kinds, e->len, is_heap, &from, &to);
-    for (size_t i = 0; i < e->len; i++)
-        if (i < from || i >= to)
-            shown->is_folded[e->frames[i]->name] = true;
-    cli_stack_cut(shown, stack, from, e->len - to);
+    cli_stack rest = *stack;
+    unsigned callee = 0;
+    bool is_all;
+    size_t leaf = is_heap ? count_inner(shown, &rest, &callee) : 0;
+    size_t root = count_starts(shown, &rest, callee, &is_all);
+    if (is_all && leaf)
+        leaf--;
+    else if (is_all && root)
+        root--;
+    cut_ends(shown, stack, leaf, root);
     hide_interpreter(shown, stack);
-    return e->len;
-}
-
-void cli_stack_fold(cli_shown *shown, cli_stack *stack, bool is_heap)
-{
-    ends e;
-    fold_stack(shown, stack, &e, is_heap);
+    return leaf + root + 2;
 }
 
 /* ---- samples ------------------------------------------------------------------------------ */
@@ -417,7 +417,6 @@ static void refuse_frames(const cli_profile *profile, uint64_t most)
 void cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void *cookie)
 {
     uint64_t frames = 0, most = more + usual_frames(shown);
-    ends e;
     for (size_t k = 0; k < shown->sides; k++) {
         const cli_source *source = &shown->sources[k];
         const cli_profile *profile = source->profile;
@@ -429,7 +428,7 @@ void cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void 
                 continue;
             cli_stack stack = cli_stack_of(&sample, k);
             if (shown->folds)
-                frames += fold_stack(shown, &stack, &e, is_heap);
+                frames += cli_stack_fold(shown, &stack, is_heap);
             stack.is_hidden = sample.path < sample.path_end && !cli_stack_leaf(shown, &stack);
             frames += take(cookie, &stack, &sample);
             if (frames > most)

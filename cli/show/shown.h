@@ -292,12 +292,12 @@ void cli_shown_each(cli_shown *shown, uint64_t more, cli_shown_take *take, void 
 /* For `take`: only counts the frames. cookie is the cli_shown. */
 cli_shown_take cli_shown_count;
 
-/* The whole stack of a sample; and without so many frames at its ends. */
+/* The whole stack of a sample. */
 cli_stack cli_stack_of(const cli_sample *sample, size_t side);
-void cli_stack_cut(const cli_shown *shown, cli_stack *stack, size_t leaf, size_t root);
 
-/* Cuts off the functions of allocators (only if is_heap) and of start-up, and hides those of an interpreter. */
-void cli_stack_fold(cli_shown *shown, cli_stack *stack, bool is_heap);
+/* Cuts off the functions of allocators (only if is_heap) and of start-up, and hides those of an interpreter. A
+ * frame is left of a stack that has one. Returns the number of frames that were looked at. */
+size_t cli_stack_fold(cli_shown *shown, cli_stack *stack, bool is_heap);
 
 /* Is the frame hidden in the stack? */
 static inline bool cli_stack_hides(const cli_shown *shown, const cli_stack *stack,

@@ -279,35 +279,12 @@ cli_frame_owner cli_frame_owner_of(cli_string name, cli_string file, cli_string 
     return is ? CLI_FRAME_OF_LIBRARY : CLI_FRAME_OF_PROGRAM;
 }
 
-/* ---- cutting ------------------------------------------------------------------------------ */
-
-/* The frame kinds[at] is the outermost that is left. */
-static bool starts_program(const unsigned char *kinds, size_t at, bool is_root)
+bool cli_frame_starts(unsigned kind, unsigned callee, bool is_root)
 {
-    unsigned callee = at ? kinds[at - 1] : 0;
-    if (kinds[at] & CLI_FRAME_STARTS)
+    if (kind & CLI_FRAME_STARTS)
         return true;
-    if (kinds[at] & CLI_FRAME_IS_MAIN)
+    if (kind & CLI_FRAME_IS_MAIN)
         return callee & CLI_FRAME_STARTS_RUST;
     /* _start of a program without symbols: only the C library is called by it. */
-    return is_root && kinds[at] & CLI_FRAME_IS_NAMELESS && callee & CLI_FRAME_IN_LIBC;
-}
-
-void cli_wrappers_cut(const unsigned char *kinds, size_t len, bool is_heap, size_t *from,
-                      size_t *to)
-{
-    const unsigned inner = CLI_FRAME_ALLOCATES | CLI_FRAME_IN_LIBRARY;
-    size_t leaf = 0, root = len;
-    while (is_heap && leaf < len && kinds[leaf] & inner)
-        leaf++;
-    if (leaf && kinds[leaf - 1] & CLI_FRAME_IN_LIBRARY) /* the call that the program made */
-        leaf--;
-    while (root > leaf && starts_program(kinds, root - 1, root == len))
-        root--;
-    if (leaf == root && leaf) /* the allocator's outermost function stands for all of them */
-        leaf--;
-    else if (leaf == root)
-        root += len > 0;
-    *from = leaf;
-    *to = root;
+    return is_root && kind & CLI_FRAME_IS_NAMELESS && callee & CLI_FRAME_IN_LIBC;
 }

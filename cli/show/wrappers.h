@@ -46,9 +46,7 @@ typedef enum cli_frame_owner {
 } cli_frame_owner;
 cli_frame_owner cli_frame_owner_of(cli_string name, cli_string file, cli_string source);
 
-/* The frames that are shown of a stack, leaf first: those from *from to *to - 1, at least one of
- * a stack that has one. The leaf end is only cut if is_heap. */
-void cli_wrappers_cut(const unsigned char *kinds, size_t len, bool is_heap, size_t *from,
-                      size_t *to);
+/* Does the frame start the program, as the outermost that is left of a stack, which calls `callee`? */
+bool cli_frame_starts(unsigned kind, unsigned callee, bool is_root);
 
 #endif

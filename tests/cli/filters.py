@@ -226,6 +226,37 @@ def stacks_in(text):
     return found
 
 
+# Frames by letter: (function, "" for none, and its mapping from 1); p is a public function of the library, and b both
+# of an allocator and of start-up.
+LETTERS = {"f": ("f", 1), "g": ("g", 1), "a": ("malloc", 1), "s": ("start_thread", 1), "c": ("", 2), "n": ("", 1), "m": ("main", 1),
+           "r": ("std::rt::lang_start", 1), "p": ("std::vector<int>::push_back", 1), "b": ("clone", 1)}
+
+# Stacks of a heap, leaf first, and what is shown of them.
+ENDS = {"f": "f", "aafgmss": "fgm", "faag": "faag", "afsg": "fsg", "aaa": "a", "sss": "s", "aass": "a", "bb": "b",
+        "afrrrm": "f", "afrrrmss": "f", "afmss": "fm", "m": "m", "rm": "r",  # main only starts Rust's
+        "afmccn": "fm", "afmcn": "fm", "afmn": "fmn", "afncn": "fn", "nn": "nn", "ccn": "c",  # _start without a name
+        "apf": "pf", "aapapf": "pf", "appppf": "pf", "appaf": "f", "pf": "pf", "fpf": "fpf", "app": "p", "appss": "p", "p": "p",
+        "apfpf": "pfpf", "ab": "b", "fab": "fa", "": ""}
+TIMES = {"aafgmss": "aafgm", "aass": "aa", "appf": "appf", "bb": "b"}  # where no memory is
+
+
+def test_only_the_ends_of_a_stack_are_cut(t):
+    for kind, stacks in ("space/bytes", ENDS), ("cpu/nanoseconds", TIMES):
+        for stack, want in stacks.items():
+            w = Writer([kind])
+            w.sample(["fgascnmrpb".index(letter) + 1 for letter in stack], [1])
+            w.mapping(1, 0x1000, 0x2000, file="/bin/app")
+            w.mapping(2, 0x3000, 0x4000, file="/lib/libc.so.6")
+            for at, (name, mapping) in enumerate((LETTERS[letter] for letter in "fgascnmrpb"), 1):
+                w.location(at, mapping, mapping * 0x2000 - 0x1000 + at, [(at, 0)] if name else [])
+                if name:
+                    w.function(at, name)
+            t.write("p", w.bytes())
+            got = t.succeeds("show", "--folded", "--allocator=^clone$", "p").text.rsplit(" ", 1)[0].split(";")[::-1]
+            names = [LETTERS[letter][0] or ("app", "libc.so.6")[LETTERS[letter][1] - 1] for letter in want] or ["(no stack)"]
+            t.equal([name.split("+")[0] for name in got], names, f"{kind} {stack}")
+
+
 def test_stacks_are_whole_and_the_heaviest_come_first(t):
     for model, filters, args, kept in scenes(t, range(3)):
         sums = {}

@@ -223,56 +223,6 @@ TEST(inlined_frames_are_judged_by_source)
     }
 }
 
-/* Stacks leaf first: one letter a frame. c and n are in the C library and in the program, without a name; p is a public
- * function of the library, and b of both kinds. */
-static unsigned char kind_of(char letter)
-{
-    static const char letters[] = "ascnmrpb";
-    static const unsigned char kinds[] = {A, S, S | L | N, N, M, S | R, P, A | S};
-    const char *at = strchr(letters, letter);
-    return at ? kinds[at - letters] : 0;
-}
-
-TEST(only_the_ends_of_a_stack_are_cut)
-{
-    static const struct {
-        const char *stack;
-        bool is_heap;
-        const char *shown;
-    } stacks[] = {
-        {"", true, ""},           {"f", true, "f"},
-        {"aafgmss", true, "fgm"}, {"aafgmss", false, "aafgm"},
-        {"faag", true, "faag"},                       /* not in the middle */
-        {"afsg", true, "fsg"},    {"aaa", true, "a"}, /* something stays */
-        {"sss", true, "s"},       {"aass", true, "a"},
-        {"aass", false, "aa"},    {"bb", true, "b"},
-        {"afrrrm", true, "f"}, /* main only starts Rust's */
-        {"afrrrmss", true, "f"},  {"afmss", true, "fm"},
-        {"m", true, "m"},         {"rm", true, "r"},
-        {"afmccn", true, "fm"},                          /* _start without a name */
-        {"afmcn", true, "fm"},    {"afmn", true, "fmn"}, /* nothing shows that it is _start */
-        {"afncn", true, "fn"},                           /* only the root */
-        {"nn", true, "nn"},       {"ccn", true, "c"},
-        {"apf", true, "pf"},      {"aapapf", true, "pf"}, /* the call that the program made */
-        {"appppf", true, "pf"},   {"appaf", true, "f"},   /* its outermost function is inlined */
-        {"pf", true, "pf"},       {"fpf", true, "fpf"},
-        {"appf", false, "appf"},  {"app", true, "p"},
-        {"appss", true, "p"},     {"p", true, "p"},
-        {"apfpf", true, "pfpf"},
-    };
-    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
-        unsigned char kinds[16];
-        size_t len = strlen(stacks[i].stack), from = 99, to = 99;
-        for (size_t j = 0; j < len; j++)
-            kinds[j] = kind_of(stacks[i].stack[j]);
-        cli_wrappers_cut(kinds, len, stacks[i].is_heap, &from, &to);
-        size_t want = strlen(stacks[i].shown);
-        bool is_right = from <= to && to <= len && to - from == want &&
-                        !strncmp(stacks[i].stack + from, stacks[i].shown, want);
-        CHECK_MSG(is_right, "%s: %zu to %zu", stacks[i].stack, from, to);
-    }
-}
-
 /* ---- names as people say them --------------------------------------------------------------- */
 
 #define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
