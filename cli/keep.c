@@ -107,6 +107,15 @@ cli_string cli_keep_string(cli_string string)
     return (cli_string){copy, string.len};
 }
 
+const char *cli_keep_shown(cli_string string)
+{
+    enum { LONGEST = 4 }; /* of what stands for a byte */
+    size_t room = LONGEST * string.len + 1;
+    char *text = cli_keep(room, 1);
+    cli_string_write(text, room, string);
+    return text;
+}
+
 const char *cli_keep_print(const char *format, ...)
 {
     va_list args, again;

@@ -41,6 +41,9 @@ void *cli_keep_more(void *array, size_t len, size_t more, size_t *cap, size_t si
 /* A copy of the string, with a NUL behind it. */
 cli_string cli_keep_string(cli_string string);
 
+/* The string as it is shown (CLI_TEXT_SHOWN). */
+const char *cli_keep_shown(cli_string string);
+
 /* The text that printf prints. */
 __attribute__((format(printf, 1, 2))) const char *cli_keep_print(const char *format, ...);
 

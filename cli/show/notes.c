@@ -1,33 +1,11 @@
 /* What the filters kept, and what is hidden: see shown.h. */
 #include "show/shown.h"
 
+#include "keep.h"
 #include "message.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
-
-enum { ROOM = 1024 };
-
-typedef struct line {
-    char text[ROOM];
-    size_t len;
-} line;
-
-__attribute__((format(printf, 2, 3))) static void add_text(line *l, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    int len = vsnprintf(l->text + l->len, sizeof l->text - l->len, format, values);
-    va_end(values);
-    if (len > 0)
-        l->len += (size_t)len < sizeof l->text - l->len ? (size_t)len : sizeof l->text - l->len - 1;
-}
-
-static void add_string(line *l, cli_string string)
-{
-    l->len += cli_string_write(l->text + l->len, sizeof l->text - l->len, string);
-}
 
 /* ---- a --tag that matches nothing --------------------------------------------------------- */
 
@@ -72,8 +50,8 @@ static void find_labels(labels *l, const cli_profile *profile, const cli_string 
     }
 }
 
-/* "; nothing matches, and its values are x, y", or the labels that there are. */
-static void add_labels(line *l, const cli_shown *shown, const cli_filter *filter)
+/* ", and its values are x, y", or the labels that there are. */
+static const char *list_labels(const cli_shown *shown, const cli_filter *filter)
 {
     labels found = {.len = 0};
     for (size_t side = 0; side < shown->sides; side++)
@@ -81,41 +59,35 @@ static void add_labels(line *l, const cli_shown *shown, const cli_filter *filter
     bool has_key = found.len;
     for (size_t side = 0; side < shown->sides && !has_key; side++)
         find_labels(&found, &shown->profiles[side], NULL);
-    add_text(l, has_key     ? ", and its values are "
-                : found.len ? ", and the labels are "
-                            : ", and no sample has a label");
+    const char *list = has_key     ? ", and its values are "
+                       : found.len ? ", and the labels are "
+                                   : ", and no sample has a label";
     for (size_t i = 0; i < found.len && i < LABELS; i++)
-        add_text(l, "%s%s", i ? ", " : "", found.texts[i]);
-    add_text(l, "%s", found.len > LABELS ? ", and more" : "");
+        list = cli_keep_print("%s%s%s", list, i ? ", " : "", found.texts[i]);
+    return cli_keep_print("%s%s", list, found.len > LABELS ? ", and more" : "");
 }
 
 /* ---- the lines ---------------------------------------------------------------------------- */
 
+static const char *name_of(const cli_shown *shown, size_t type)
+{
+    return cli_keep_shown(cli_types_name(shown, type));
+}
+
 /* "12.3% of alloc_space", or "12.3% -> 14.0% of alloc_space": what a filter keeps, or all filters if
  * it is the number behind the last. */
-static void add_shares(line *l, const cli_shown *shown, size_t filter)
+static const char *shares_of(const cli_shown *shown, size_t filter)
 {
     char text[CLI_SHARE_ROOM];
+    const char *shares = "";
     for (size_t side = 0; side < shown->sides; side++) {
         size_t types = shown->profiles[side].view->n_sample_type;
         size_t column = shown->types.column[side][shown->chosen];
-        add_text(l, "%s%s", side ? " -> " : "",
-                 cli_share_format(shown->kept[side].sums[filter * types + column],
-                                  cli_types_total(shown, side, shown->chosen), text));
+        cli_share_format(shown->kept[side].sums[filter * types + column],
+                         cli_types_total(shown, side, shown->chosen), text);
+        shares = cli_keep_print("%s%s%s", shares, side ? " -> " : "", text);
     }
-    add_text(l, " of ");
-    add_string(l, cli_types_name(shown, shown->chosen));
-}
-
-static void describe_type(const cli_shown *shown, cli_notes_put put, void *cookie)
-{
-    line l = {.len = 0};
-    add_string(&l, cli_types_name(shown, shown->chosen));
-    add_text(&l, ", because ");
-    add_string(&l, cli_types_name(shown, shown->preferred));
-    add_text(&l, cli_types_are_zero(shown, shown->preferred) ? " is 0 in every sample"
-                                                             : " is nearly 0");
-    put(cookie, "type", l.text);
+    return cli_keep_print("%s of %s", shares, name_of(shown, shown->chosen));
 }
 
 /* The in-use values of a window of record are no levels that can be compared. */
@@ -134,49 +106,42 @@ static void describe_filter(const cli_shown *shown, size_t at, cli_notes_put put
 {
     const cli_filter *filter = &shown->filters->list[at];
     size_t samples = 0, matched = 0;
-    line l = {.len = 0};
     for (size_t side = 0; side < shown->sides; side++) {
         samples += shown->profiles[side].samples.len;
         matched += shown->kept[side].matched[at];
     }
-    if (filter->kind < CLI_FILTER_HIDE && shown->types.len) {
-        add_shares(&l, shown, at);
-        add_text(&l, ": ");
-    }
-    add_string(&l, cli_string_of(filter->text));
-    if (samples && !matched) {
-        add_text(&l, "; nothing matches");
-        if (filter->kind == CLI_FILTER_TAG)
-            add_labels(&l, shown, filter);
-    }
-    put(cookie, cli_filter_name(filter->kind), l.text);
+    bool has_shares = filter->kind < CLI_FILTER_HIDE && shown->types.len;
+    bool is_missed = samples && !matched;
+    put(cookie, cli_filter_name(filter->kind),
+        cli_keep_print(
+            "%s%s%s%s%s", has_shares ? shares_of(shown, at) : "", has_shares ? ": " : "",
+            cli_keep_shown(cli_string_of(filter->text)), is_missed ? "; nothing matches" : "",
+            is_missed && filter->kind == CLI_FILTER_TAG ? list_labels(shown, filter) : ""));
 }
 
 static void describe_kept(const cli_shown *shown, cli_notes_put put, void *cookie)
 {
     size_t samples = 0, all = 0;
-    line l = {.len = 0};
     for (size_t side = 0; side < shown->sides; side++) {
         samples += shown->kept[side].samples;
         all += shown->profiles[side].samples.len;
     }
-    add_text(&l, "%zu of %zu samples", samples, all);
-    if (shown->types.len) {
-        add_text(&l, ", ");
-        add_shares(&l, shown, shown->filters->len);
-    }
-    if (!samples)
-        add_text(&l, "; no sample is left to show");
-    put(cookie, "kept", l.text);
+    put(cookie, "kept",
+        cli_keep_print("%zu of %zu samples%s%s%s", samples, all, shown->types.len ? ", " : "",
+                       shown->types.len ? shares_of(shown, shown->filters->len) : "",
+                       samples ? "" : "; no sample is left to show"));
 }
 
 void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
 {
-    line hidden = {.len = 0};
     bool has_filters = false;
     size_t folded = 0;
     if (shown->chosen != shown->preferred)
-        describe_type(shown, put, cookie);
+        put(cookie, "type",
+            cli_keep_print("%s, because %s is %s", name_of(shown, shown->chosen),
+                           name_of(shown, shown->preferred),
+                           cli_types_are_zero(shown, shown->preferred) ? "0 in every sample"
+                                                                       : "nearly 0"));
     describe_in_use(shown, put, cookie);
     for (size_t i = 0; i < shown->filters->len; i++) {
         describe_filter(shown, i, put, cookie);
@@ -186,10 +151,10 @@ void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
         describe_kept(shown, put, cookie);
     for (size_t i = 0; i < shown->names_len; i++)
         folded += shown->is_folded[i];
-    add_text(&hidden, "%zu wrapper and start-up function%s; --all-frames shows %s", folded,
-             folded == 1 ? "" : "s", folded == 1 ? "it" : "them");
     if (folded)
-        put(cookie, "hidden", hidden.text);
+        put(cookie, "hidden",
+            cli_keep_print("%zu wrapper and start-up function%s; --all-frames shows %s", folded,
+                           folded == 1 ? "" : "s", folded == 1 ? "it" : "them"));
 }
 
 static void print_note(void *cookie, const char *title, const char *text)
