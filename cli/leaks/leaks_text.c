@@ -29,11 +29,6 @@ static const char *count(size_t count, const char *noun)
     return cli_keep_print("%zu %s%s", count, noun, count == 1 ? "" : "s");
 }
 
-static void put_text(cli_string text)
-{
-    cli_string_put(stdout, text, CLI_TEXT_SHOWN);
-}
-
 /* ---- a run -------------------------------------------------------------------------------- */
 
 static void put_verdict(const cli_leaks_run *run)
@@ -64,16 +59,14 @@ static void begin_section(const cli_leaks_report *r, const cli_leaks_section *s)
 {
     const cli_leaks_run *run = s->run;
     char time[48];
-    fputs(s == r->sections ? "run       " : "\nrun       ", stdout);
-    put_text(run->binary);
-    printf("%s%s in %s, from %s%s", run->binary.len ? ", " : "", count(run->windows, "window"),
+    printf("%srun       %s%s%s in %s, from %s%s", s == r->sections ? "" : "\n",
+           cli_keep_shown(run->binary), run->binary.len ? ", " : "", count(run->windows, "window"),
            cli_leaks_span(run->span), cli_instant_format(run->from_nanos, time),
            run->has_restarted ? ", after a restart" : "");
     if (run->left_out)
         printf(", without the end of the program (%s)", count(run->left_out, "window"));
-    printf("\nin use    %s (", cli_leaks_amount(run->findings.now, run->unit));
-    put_text(run->type);
-    printf(") in %s, %s\n", count(run->rows.len, "stack"),
+    printf("\nin use    %s (%s) in %s, %s\n", cli_leaks_amount(run->findings.now, run->unit),
+           cli_keep_shown(run->type), count(run->rows.len, "stack"),
            cli_leaks_slope(run, run->unit, run->findings.slope));
     if (s->is_again)
         return;
@@ -209,8 +202,8 @@ static void put_areas(const cli_leaks_rows *areas, const cli_leaks_finding *f)
 {
     for (size_t i = 0; i < f->areas_len; i++) {
         const cli_leaks_row *row = &areas->rows[f->areas[i]];
-        printf(INDENT "  +%s  ", cli_leaks_amount(row->verdict.growth, cli_string_of("bytes")));
-        put_text(cli_leaks_area_name(areas, f->areas[i]));
+        printf(INDENT "  +%s  %s", cli_leaks_amount(row->verdict.growth, cli_string_of("bytes")),
+               cli_keep_shown(cli_leaks_area_name(areas, f->areas[i])));
         if (row->cause.frame)
             cli_frames_put(&row->cause.frame->text, 1, "  ");
         else
@@ -231,9 +224,8 @@ static void put_what(const cli_leaks_report *r, const cli_leaks_run *run,
         return;
     }
     if (f->what == CLI_LEAKS_SHARED) {
-        printf(INDENT "%zu stacks with ", f->stacks);
-        put_text(f->shared);
-        fputs(" in common; the largest:\n", stdout);
+        printf(INDENT "%zu stacks with %s in common; the largest:\n", f->stacks,
+               cli_keep_shown(f->shared));
     } else if (f->what == CLI_LEAKS_REST) {
         printf(INDENT "%zu stacks grow together, none of them enough; the largest:\n", f->stacks);
     } else if (f->group) {

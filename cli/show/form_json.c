@@ -15,7 +15,9 @@
 #include <inttypes.h>
 
 static const char header[] =
-    ",\n" CLI_RECORD_HEADER "\"comments\": [<[comment|, ><q:comment><]>],\n";
+    ",\n" CLI_RECORD_TIMES "\"period_type\": "
+    "{\"type\": <q:period_type.type>, \"unit\": <q:period_type.unit>},\n" CLI_RECORD_REST
+    "\"comments\": [<[comment|, ><q:comment><]>],\n";
 
 /* What an OTLP request has and a pprof profile has not. */
 #define KEY_VALUES(message)                                                                        \
@@ -30,10 +32,12 @@ static const char request[] =
     "{\"schema_url\": <q:schema_url>, " RESOURCE_VALUES ", \"scopes\": [<[scope_profiles|,>\n"
     "{\"name\": <q:scope.name>, \"version\": <q:scope.version>, \"schema_url\": "
     "<q:schema_url>, " SCOPE_VALUES ", \"profiles\": [<[profiles|,>\n"
-    "{\"sample_type\": <t:sample_type>, "
+    "{\"sample_type\": {\"type\": <q:sample_type.type_strindex>, "
+    "\"unit\": <q:sample_type.unit_strindex>}, "
     "\"samples\": <n:samples>, \"time_nanos\": <time_unix_nano>, "
     "\"duration_nanos\": <duration_nano>, "
-    "\"period_type\": <t:period_type>, "
+    "\"period_type\": {\"type\": <q:period_type.type_strindex>, "
+    "\"unit\": <q:period_type.unit_strindex>}, "
     "\"period\": <period>, \"profile_id\": \"<h:profile_id>\", "
     "\"original_payload_format\": <q:original_payload_format>, "
     "\"original_payload_bytes\": <n:original_payload>, "

@@ -13,10 +13,12 @@
 #include "message.h"
 #include "output_file.h"
 
-static const char before[] = CLI_RECORD_HEADER "<[comment|>comment: <q:comment>\n<]>"
-                                               "sample types:\n"
-                                               "<[sample_type|>  <q:type> <q:unit>\n<]>"
-                                               "samples:\n";
+static const char before[] =
+    CLI_RECORD_TIMES "period_type: <q:period_type.type> <q:period_type.unit>\n" CLI_RECORD_REST
+                     "<[comment|>comment: <q:comment>\n<]>"
+                     "sample types:\n"
+                     "<[sample_type|>  <q:type> <q:unit>\n<]>"
+                     "samples:\n";
 static const char sample[] =
     " <*value>:<*location_id>\n"
     "<[label|>    label <q:key> = <?str|><q:str>\n<]><!str|><num> <q:num_unit>\n<]><]>";
@@ -47,10 +49,10 @@ static const char request[] =
     "<[resource.entity_refs|>  entity <q:type>\n<]>"
     "<[scope_profiles|>scope: <q:scope.name> <q:scope.version> <q:schema_url>\n" SCOPE_VALUES
     "<[profiles|>profile:\n"
-    "  sample_type: <t:sample_type>\n"
+    "  sample_type: <q:sample_type.type_strindex> <q:sample_type.unit_strindex>\n"
     "  time_unix_nano: <time_unix_nano>\n"
     "  duration_nano: <duration_nano>\n"
-    "  period_type: <t:period_type>\n"
+    "  period_type: <q:period_type.type_strindex> <q:period_type.unit_strindex>\n"
     "  period: <period>\n"
     "  profile_id: <h:profile_id>\n"
     "<?attribute_indices|> " ATTRIBUTES "\n<]>"

@@ -58,9 +58,8 @@ static void put_others(const cli_shown *shown, const entry *e)
         pprofdelta_sum sum = cli_group_sum(shown, e->group, 0, i);
         if (i == shown->chosen)
             continue;
-        fputs(comma, stdout);
-        cli_string_put(stdout, cli_types_name(shown, i), CLI_TEXT_SHOWN);
-        printf(" %s", cli_units_format(sum, cli_types_unit(shown, i), text));
+        printf("%s%s %s", comma, cli_keep_shown(cli_types_name(shown, i)),
+               cli_units_format(sum, cli_types_unit(shown, i), text));
         comma = ", ";
     }
 }

@@ -19,10 +19,10 @@
 
 static void put_input(const cli_profile *profile, const char *title)
 {
-    printf("%-10s", title);
-    cli_string_put(stdout, cli_string_of(profile->input.name), CLI_TEXT_SHOWN);
+    const char *name = cli_keep_shown(cli_string_of(profile->input.name));
     bool is_named = !strcmp(profile->census.format, "otlp");
-    printf(" (%s%s, %zu samples%s)\n", is_named ? "OTLP" : profile->census.format,
+    printf("%-10s%s (%s%s, %zu samples%s)\n", title, name,
+           is_named ? "OTLP" : profile->census.format,
            profile->request && !is_named ? ", OTLP" : "", profile->samples.len,
            profile->census.is_stamped ? ", a delta" : "");
 }
@@ -34,12 +34,8 @@ static void put_binary(const cli_profile *profile, const char *title)
         return;
     cli_string name = cli_profile_string(profile, binary->filename);
     cli_string build_id = cli_profile_string(profile, binary->build_id);
-    printf("%-10s", title);
-    cli_string_put(stdout, name.len ? name : cli_string_of("(no name)"), CLI_TEXT_SHOWN);
-    if (build_id.len)
-        fputs(", build id ", stdout);
-    cli_string_put(stdout, build_id, CLI_TEXT_SHOWN);
-    putchar('\n');
+    printf("%-10s%s%s%s\n", title, name.len ? cli_keep_shown(name) : "(no name)",
+           build_id.len ? ", build id " : "", cli_keep_shown(build_id));
 }
 
 /* A comment as it is shown: in a stamp of pprofdelta the times are readable. */
@@ -110,10 +106,9 @@ static void put_resident(cli_shown *shown)
             puts("          and more: --type rss_space");
             break;
         }
-        printf("          %8s  %6s  ", cli_units_format(parts[i].first, unit, text),
-               cli_share_format(parts[i].first, total, share));
-        cli_string_put(stdout, shown->names[parts[i].at], CLI_TEXT_SHOWN);
-        putchar('\n');
+        printf("          %8s  %6s  %s\n", cli_units_format(parts[i].first, unit, text),
+               cli_share_format(parts[i].first, total, share),
+               cli_keep_shown(shown->names[parts[i].at]));
     }
 }
 
@@ -143,11 +138,8 @@ static void put_totals(const cli_shown *shown)
         char text[CLI_CHANGE_ROOM];
         cli_string unit = cli_types_unit(shown, i);
         pprofdelta_sum first = cli_types_total(shown, 0, i);
-        printf("%-10s", i ? "" : "total");
-        cli_string_put(stdout, cli_types_name(shown, i), CLI_TEXT_SHOWN);
-        putchar('/');
-        cli_string_put(stdout, unit, CLI_TEXT_SHOWN);
-        printf("%*s  %s", (int)(width - type_width(shown, i)), "",
+        printf("%-10s%s/%s%*s  %s", i ? "" : "total", cli_keep_shown(cli_types_name(shown, i)),
+               cli_keep_shown(unit), (int)(width - type_width(shown, i)), "",
                cli_units_format(first, unit, text));
         if (shown->sides > 1) {
             pprofdelta_sum now = cli_types_total(shown, 1, i), change = cli_sum_minus(now, first);
@@ -193,9 +185,7 @@ static void put_one(const cli_profile *profile)
         cli_string whole = cli_profile_string(profile, view->comment[i]);
         if (cli_string_begins(whole, "pprofdelta: targets ")) /* of a merge: long; --raw has it */
             continue;
-        fputs("comment   ", stdout);
-        cli_string_put(stdout, readable_comment(whole), CLI_TEXT_SHOWN);
-        putchar('\n');
+        printf("comment   %s\n", cli_keep_shown(readable_comment(whole)));
     }
 }
 
@@ -232,8 +222,8 @@ void cli_heading_put_caption(const cli_shown *shown, size_t most, size_t len, co
                is_change ? " that changed" : "");
     else
         printf("\n%zu %s%s%s, by ", len, noun, len == 1 ? "" : "s", is_change ? changed : "");
-    fputs(shown->is_by_cum ? "cumulative " : "", stdout);
-    cli_string_put(stdout, cli_types_name(shown, shown->chosen), CLI_TEXT_SHOWN);
+    printf("%s%s", shown->is_by_cum ? "cumulative " : "",
+           cli_keep_shown(cli_types_name(shown, shown->chosen)));
     if (cli_types_are_zero(shown, shown->chosen))
         printf(": all is 0%s", shown->only_chosen ? "; --type=TYPE shows another type" : "");
 }

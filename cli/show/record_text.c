@@ -185,19 +185,6 @@ static cli_string string_at(const cli_profile *profile, const ProtobufCMessage *
                     : dictionary_string(profile, (int32_t)number_at(f));
 }
 
-static void put_type(const cli_profile *profile, const ProtobufCMessage *message, const char *name)
-{
-    bool is_pprof = !strcmp(message->descriptor->package_name, "pd.view");
-    char type[sizeof((slot *)NULL)->name + 16], unit[sizeof type];
-    snprintf(type, sizeof type, "%s.type%s", name, is_pprof ? "" : "_strindex");
-    snprintf(unit, sizeof unit, "%s.unit%s", name, is_pprof ? "" : "_strindex");
-    fputs(form == CLI_TEXT_JSON ? "{\"type\": " : "", stdout);
-    cli_string_put(stdout, string_at(profile, message, find_field(message, type)), form);
-    fputs(form == CLI_TEXT_JSON ? ", \"unit\": " : " ", stdout);
-    cli_string_put(stdout, string_at(profile, message, find_field(message, unit)), form);
-    fputs(form == CLI_TEXT_JSON ? "}" : "", stdout);
-}
-
 static void put_function(const cli_profile *profile, uint64_t id)
 {
     const Pd__View__Function *function = cli_profile_function(profile, id);
@@ -238,8 +225,6 @@ static void put_slot(const cli_profile *profile, const ProtobufCMessage *message
     if (s->kind == 'q' || s->kind == 'j')
         cli_string_put(stdout, string_at(profile, message, f),
                        s->kind == 'q' ? form : CLI_TEXT_JSON);
-    else if (s->kind == 't')
-        put_type(profile, message, s->name);
     else if (s->kind == 'x')
         printf("0x%" PRIx64, (uint64_t)number_at(f));
     else if (s->kind == 'f')

@@ -149,7 +149,6 @@ bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profil
  *     "<x:address>"     a number as 0x1f
  *     "<q:filename>"    a string in the form: bytes, or the string that an index leads to
  *     "<j:string_value>" a string in JSON, whatever the form
- *     "<t:period_type>" a value type: its type and its unit
  *     "<f:function_id>" the name of the function with that id
  *     "<h:trace_id>"    bytes in hexadecimal
  *     "<v:value>"       a value of OTLP as JSON; "<.>" is the message itself, which is one
@@ -173,10 +172,10 @@ bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profil
 void cli_record_put(const cli_profile *profile, const ProtobufCMessage *message,
                     cli_text_form of_strings, const char *format);
 
-/* What --raw and --json begin with. */
-#define CLI_RECORD_HEADER                                                                          \
-    "<=time_nanos><=duration_nanos><=t:period_type><=period><=q:default_sample_type>"              \
-    "<=q:drop_frames><=q:keep_frames><=q:doc_url>"
+/* What --raw and --json begin with: before the type of the period, and behind it. */
+#define CLI_RECORD_TIMES "<=time_nanos><=duration_nanos>"
+#define CLI_RECORD_REST                                                                            \
+    "<=period><=q:default_sample_type><=q:drop_frames><=q:keep_frames><=q:doc_url>"
 
 /* ---- the model (shown.c) ---- */
 
