@@ -12,6 +12,12 @@ cli_key cli_key_of(const void *bytes, size_t len)
     return (cli_key){hash.low64, hash.high64};
 }
 
+cli_key cli_key_with(cli_key key, const void *bytes, size_t len)
+{
+    const cli_key both[] = {key, cli_key_of(bytes, len)};
+    return cli_key_of(both, sizeof both);
+}
+
 static struct cli_numbers_slot *find_slot(const cli_numbers *numbers, cli_key key)
 {
     size_t at = (size_t)key.lo & (numbers->cap - 1);

@@ -12,6 +12,9 @@ typedef struct cli_key {
 
 cli_key cli_key_of(const void *bytes, size_t len);
 
+/* That of a key and of these bytes. */
+cli_key cli_key_with(cli_key key, const void *bytes, size_t len);
+
 /* Zeroed: empty. The slots are kept memory (keep.h). */
 typedef struct cli_numbers {
     struct cli_numbers_slot {

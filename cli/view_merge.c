@@ -11,14 +11,6 @@ static cli_string file_of(const cli_profile *profile, const Pd__View__Mapping *m
     return id.len ? id : (cli_string){name.ptr, cli_profile_file_len(name)};
 }
 
-/* The place in the file. */
-static cli_key key_in_file(uint64_t address, cli_string id)
-{
-    cli_key file = cli_key_of(id.ptr, id.len);
-    uint64_t words[] = {file.lo, file.hi, address};
-    return cli_key_of(words, sizeof words);
-}
-
 static cli_edit_frame frame_of(const cli_profile *profile, const Pd__View__Line *line)
 {
     const Pd__View__Function *f = cli_profile_function(profile, line->function_id);
@@ -32,16 +24,16 @@ static cli_edit_frame frame_of(const cli_profile *profile, const Pd__View__Line 
                             .column = line->column};
 }
 
-/* The lines, and the address if there is one. */
+/* Of a location: its place in a file, or its lines, and the address if there is one. */
+enum { IN_FILE = 1, OF_LINES };
+
 static cli_key key_of_lines(uint64_t address, const cli_edit_frame *frames, size_t len)
 {
-    cli_key key = {2, address};
+    cli_key key = {OF_LINES, address};
     for (size_t i = 0; i < len; i++) {
-        cli_key name = cli_key_of(frames[i].name.ptr, frames[i].name.len);
-        cli_key file = cli_key_of(frames[i].filename.ptr, frames[i].filename.len);
-        uint64_t words[] = {
-            key.lo, key.hi, name.lo, name.hi, file.lo, file.hi, (uint64_t)frames[i].line};
-        key = cli_key_of(words, sizeof words);
+        key = cli_key_with(key, frames[i].name.ptr, frames[i].name.len);
+        key = cli_key_with(key, frames[i].filename.ptr, frames[i].filename.len);
+        key = cli_key_with(key, &frames[i].line, sizeof frames[i].line);
     }
     return key;
 }
@@ -82,8 +74,8 @@ uint64_t cli_merged_location(cli_merged *m, const cli_profile *profile,
     if (is_in_file)
         address = cli_profile_offset(mapping, address);
     size_t len = m->profile.view->n_location;
-    cli_key key =
-        is_in_file ? key_in_file(address, file) : key_of_lines(address, frames, location->n_line);
+    cli_key key = is_in_file ? cli_key_with((cli_key){IN_FILE, address}, file.ptr, file.len)
+                             : key_of_lines(address, frames, location->n_line);
     size_t number = cli_numbers_of(&m->by_place, key, len);
     if (number == len) {
         Pd__View__Location *made = cli_edit_location(&m->edit);

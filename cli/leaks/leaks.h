@@ -166,11 +166,6 @@ typedef struct cli_leaks_point {
     double seconds, total;
 } cli_leaks_point;
 
-typedef struct cli_leaks_timeline {
-    cli_leaks_point *points;
-    size_t len;
-} cli_leaks_timeline;
-
 /* ---- what is found ---- */
 
 typedef enum cli_leaks_what {
@@ -252,7 +247,8 @@ typedef struct cli_leaks_run {
     bool has_restarted;    /* it begins with a restart of the process of the run before */
     cli_string binary;     /* empty: not known */
     cli_leaks_findings findings;
-    cli_leaks_timeline timeline;
+    cli_leaks_point *points; /* the timeline of a page */
+    size_t points_len;
 } cli_leaks_run;
 
 /* The windows of a point, but for the first one, which may have more. */

@@ -69,18 +69,17 @@ static void take_levels(cli_leaks_rows *rows, size_t at, size_t points)
 
 void cli_leaks_timeline_add(cli_leaks_run *run, size_t window, double seconds)
 {
-    cli_leaks_timeline *timeline = &run->timeline;
     size_t windows = run->windows, at = point_of(window, windows);
     size_t points = windows < CLI_LEAKS_TIMELINE_MOST ? windows : CLI_LEAKS_TIMELINE_MOST;
     double total = 0;
     for (size_t i = 0; i < run->rows.len; i++)
         total += run->rows.rows[i].now.total;
-    if (at < timeline->len && total <= timeline->points[at].total)
+    if (at < run->points_len && total <= run->points[at].total)
         return;
-    if (!timeline->points)
-        timeline->points = cli_keep(points, sizeof *timeline->points);
-    timeline->points[at] = (cli_leaks_point){window, seconds, total};
-    timeline->len = at + 1;
+    if (!run->points)
+        run->points = cli_keep(points, sizeof *run->points);
+    run->points[at] = (cli_leaks_point){window, seconds, total};
+    run->points_len = at + 1;
     take_levels(&run->rows, at, points);
     take_levels(&run->areas, at, points);
 }
@@ -96,7 +95,7 @@ static cli_leaks_row *others_of(const cli_leaks_rows *rows)
 static double most_of(const cli_leaks_row *row, const cli_leaks_run *run)
 {
     double most = row->lives ? row->lives->brief / (double)run->windows : 0;
-    for (size_t i = 0; i < run->timeline.len; i++)
+    for (size_t i = 0; i < run->points_len; i++)
         most = fmax(most, row->timeline[i]);
     return most;
 }
@@ -105,7 +104,7 @@ static void prepare_rows(cli_leaks_rows *rows, const cli_leaks_run *run)
 {
     for (cli_leaks_row *row = rows->rows; row < others_of(rows); row++)
         row->most = most_of(row, run);
-    others_of(rows)->timeline = cli_keep(run->timeline.len, sizeof(double));
+    others_of(rows)->timeline = cli_keep(run->points_len, sizeof(double));
     others_of(rows)->lives = cli_keep(1, sizeof(cli_leaks_lives));
     others_of(rows)->verdict.reason = CLI_LEAKS_FLAT;
 }
@@ -237,7 +236,7 @@ static void put_stacks(FILE *to, const cli_leaks_run *run, const cli_shown *show
             J((int)row->verdict.reason), J(row->group));
         fprintf(to, ",%.0f,%.0f,%.0f,%.0f,", row->made.total, row->objects_made.total,
                 row->lives ? row->lives->brief : 0, row->lives ? row->lives->brief_objects : 0);
-        put_series(to, rows, at, run->timeline.len, grain);
+        put_series(to, rows, at, run->points_len, grain);
         last = end->node;
     }
     fprintf(to, "],\n\"others\":%zu,\n\"finding\":[",
@@ -263,7 +262,7 @@ static void put_areas(FILE *to, const cli_leaks_run *run, double grain)
         PUT(to, "[$,$,$,$,",
             J(i < areas->len ? cli_leaks_area_name(areas, i) : cli_string_of("(other areas)")),
             J(text->name), J(text->file), J(text->line));
-        put_series(to, areas, i, run->timeline.len, grain);
+        put_series(to, areas, i, run->points_len, grain);
         comma = ",\n";
     }
     putc(']', to);
@@ -274,8 +273,8 @@ static void put_run(FILE *to, const cli_leaks_run *run, const cli_leaks_how *how
     const cli_leaks_findings *found = &run->findings;
     cli_leaks_section section = {.run = run, .list = found->shown};
     const cli_leaks_report report = {.to = to, .form = CLI_TEXT_SCRIPT, .sections = &section};
-    find_others(&run->rows, run->timeline.len, grain);
-    find_others(&run->areas, run->timeline.len, grain);
+    find_others(&run->rows, run->points_len, grain);
+    find_others(&run->areas, run->points_len, grain);
     while (section.len < found->shown_len &&
            is_shown(cli_leaks_rows_of(run, found->shown[section.len]),
                     found->shown[section.len]->row, grain))
@@ -286,9 +285,8 @@ static void put_run(FILE *to, const cli_leaks_run *run, const cli_leaks_how *how
     cli_leaks_write_section(&report, &section, &cli_leaks_json);
     cli_flame_tree_put(to, &tree);
     PUT(to, ",\n\"film\":{\"grain\":$,\n\"points\":[", J(grain));
-    for (size_t i = 0; i < run->timeline.len; i++)
-        PUT(to, i ? ",[$,$]" : "[$,$]", J(run->timeline.points[i].window),
-            J(run->timeline.points[i].seconds));
+    for (size_t i = 0; i < run->points_len; i++)
+        PUT(to, i ? ",[$,$]" : "[$,$]", J(run->points[i].window), J(run->points[i].seconds));
     putc(']', to);
     put_stacks(to, run, &shown, &tree, section.len, grain);
     put_areas(to, run, grain);

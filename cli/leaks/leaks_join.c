@@ -6,21 +6,14 @@
 
 #include "keep.h"
 
-static cli_key key_of_text(cli_key key, cli_string text)
-{
-    cli_key own = cli_key_of(text.ptr, text.len);
-    const uint64_t words[] = {key.lo, key.hi, own.lo, own.hi};
-    return cli_key_of(words, sizeof words);
-}
-
 cli_key cli_leaks_key_of(const cli_leaks_rows *rows, const cli_leaks_row *row, bool by_places)
 {
     cli_key key = {0};
     const cli_frame *frame;
     for (cli_walk w = cli_leaks_walk(rows, row); (frame = cli_walk_next(&w));) {
-        key = key_of_text(key, frame->text.name);
+        key = cli_key_with(key, frame->text.name.ptr, frame->text.name.len);
         if (by_places) {
-            key = key_of_text(key, frame->text.file);
+            key = cli_key_with(key, frame->text.file.ptr, frame->text.file.len);
             key.lo ^= (uint64_t)frame->text.line;
         }
     }
@@ -34,8 +27,8 @@ static cli_key key_of(const cli_leaks_run *run, const cli_leaks_finding *f)
     cli_key stack = {0};
     if (f->what != CLI_LEAKS_REST)
         stack = cli_leaks_key_of(rows, &rows->rows[f->row], true);
-    const uint64_t words[] = {stack.lo, stack.hi, f->what};
-    return key_of_text(cli_key_of(words, sizeof words), run->binary);
+    stack = cli_key_with(stack, &f->what, sizeof f->what);
+    return cli_key_with(stack, run->binary.ptr, run->binary.len);
 }
 
 /* All findings, each with the first one that is the same. */

@@ -1,8 +1,9 @@
 /* One frame of a stack as text: see shown.h. */
 #include "show/shown.h"
 
+#include "keep.h"
+
 #include <inttypes.h>
-#include <string.h>
 
 enum {
     FILE_ROOM = 64,  /* bytes of a name made from an address, for its file */
@@ -19,8 +20,8 @@ static cli_string function_name(const cli_profile *profile, const Pd__View__Func
 
 /* "libc.so.6+0x27a10": the last part of the file's path and the offset in the file. If the mapping
  * has no file and no build id, the name has the address instead: "[anon]@0x7f0000001000". */
-static cli_string make_name(char to[CLI_FRAME_MADE], const cli_profile *profile,
-                            const Pd__View__Location *location, const Pd__View__Mapping *mapping)
+static cli_string make_name(const cli_profile *profile, const Pd__View__Location *location,
+                            const Pd__View__Mapping *mapping)
 {
     uint64_t address = location->address;
     if (!address)
@@ -31,18 +32,15 @@ static cli_string make_name(char to[CLI_FRAME_MADE], const cli_profile *profile,
     if (file_len)
         name.len = file_len;
     cli_string part = cli_string_base(name);
-    size_t len = part.len < FILE_ROOM ? part.len : FILE_ROOM;
-    memcpy(to, part.ptr, len);
-    if (len)
-        to[len++] = is_known ? '+' : '@';
-    if (mapping && len && is_known)
+    if (mapping && part.len && is_known)
         address = cli_profile_offset(mapping, address);
-    len += (size_t)snprintf(to + len, CLI_FRAME_MADE - len, "0x%" PRIx64, address);
-    return (cli_string){to, len};
+    const char *sign = !part.len ? "" : is_known ? "+" : "@";
+    int len = part.len < FILE_ROOM ? (int)part.len : FILE_ROOM;
+    return cli_string_of(cli_keep_print("%.*s%s0x%" PRIx64, len, part.ptr, sign, address));
 }
 
 cli_frame_text cli_frame_of(const cli_profile *profile, const Pd__View__Location *location,
-                            const Pd__View__Line *line, char made[CLI_FRAME_MADE])
+                            const Pd__View__Line *line)
 {
     const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
     const Pd__View__Function *function =
@@ -50,8 +48,7 @@ cli_frame_text cli_frame_of(const cli_profile *profile, const Pd__View__Location
     cli_string file = cli_profile_string(profile, function ? function->filename : 0);
     cli_string module = cli_profile_string(profile, mapping ? mapping->filename : 0);
     return (cli_frame_text){
-        .name = function ? function_name(profile, function)
-                         : make_name(made, profile, location, mapping),
+        .name = function ? function_name(profile, function) : make_name(profile, location, mapping),
         .file = file,
         .line = line ? line->line : 0,
         .module = module,

@@ -20,12 +20,8 @@ _Static_assert(CLI_FILTERS_MAX <= 64, "a filter is a bit");
 static void add_frame(cli_shown *shown, const cli_profile *profile,
                       const Pd__View__Location *location, const Pd__View__Line *line)
 {
-    char made[CLI_FRAME_MADE];
-    cli_frame frame = {.location = location, .line = line};
-    frame.text = cli_frame_of(profile, location, line, made);
-    if (frame.text.name.ptr == made)
-        frame.text.name = cli_keep_string(frame.text.name);
-    shown->frames[shown->frames_len++] = frame;
+    shown->frames[shown->frames_len++] = (cli_frame){
+        .text = cli_frame_of(profile, location, line), .location = location, .line = line};
 }
 
 static void add_side(cli_shown *shown, cli_source *s)
@@ -35,13 +31,13 @@ static void add_side(cli_shown *shown, cli_source *s)
     s->frames = shown->frames + from;
     for (size_t i = 0; i < view->n_location; i++) {
         const Pd__View__Location *location = view->location[i];
-        s->first[i] = (uint32_t)(shown->frames_len - from);
+        s->locations[i].first = (uint32_t)(shown->frames_len - from);
         for (size_t j = 0; j < location->n_line; j++)
             add_frame(shown, s->profile, location, location->line[j]);
         if (!location->n_line)
             add_frame(shown, s->profile, location, NULL);
     }
-    s->first[view->n_location] = (uint32_t)(shown->frames_len - from);
+    s->locations[view->n_location].first = (uint32_t)(shown->frames_len - from);
 }
 
 static void make_frames(cli_shown *shown)
@@ -49,10 +45,9 @@ static void make_frames(cli_shown *shown)
     size_t most = 1;
     for (size_t k = 0; k < shown->sides; k++) {
         const Pd__View__Profile *view = shown->profiles[k].view;
-        shown->sources[k] = (cli_source){.profile = &shown->profiles[k],
-                                         .first = cli_keep(view->n_location + 1, sizeof(uint32_t)),
-                                         .matches = cli_keep(view->n_location, sizeof(uint64_t)),
-                                         .is_hidden = cli_keep(view->n_location, sizeof(bool))};
+        shown->sources[k] = (cli_source){
+            .profile = &shown->profiles[k],
+            .locations = cli_keep(view->n_location + 1, sizeof *shown->sources->locations)};
         for (size_t i = 0; i < view->n_location; i++)
             most += view->location[i]->n_line ? view->location[i]->n_line : 1;
     }
@@ -130,10 +125,11 @@ static void judge_frames(cli_shown *shown)
 static void judge_locations(const cli_source *s, uint64_t hides)
 {
     for (size_t i = 0; i < s->profile->view->n_location; i++) {
-        s->is_hidden[i] = true;
-        for (size_t k = s->first[i]; k < s->first[i + 1]; k++) {
-            s->matches[i] |= s->frames[k].matches;
-            s->is_hidden[i] &= (s->frames[k].matches & hides) != 0;
+        struct cli_source_location *location = &s->locations[i];
+        location->is_hidden = true;
+        for (size_t k = location->first; k < location[1].first; k++) {
+            location->matches |= s->frames[k].matches;
+            location->is_hidden &= (s->frames[k].matches & hides) != 0;
         }
     }
 }
@@ -152,11 +148,8 @@ void cli_shown_make(cli_shown *shown, bool is_whole)
 
 void cli_shown_drop(cli_shown *shown)
 {
-    for (size_t k = 0; k < shown->sides; k++) {
-        cli_drop(shown->sources[k].first);
-        cli_drop(shown->sources[k].matches);
-        cli_drop(shown->sources[k].is_hidden);
-    }
+    for (size_t k = 0; k < shown->sides; k++)
+        cli_drop(shown->sources[k].locations);
     cli_drop(shown->frames);
     cli_drop((cli_string *)shown->names);
     cli_drop(shown->is_folded);
@@ -201,10 +194,11 @@ static const cli_frame *walk_in(cli_walk *w)
         size_t index =
             cli_profile_location_index(source->profile, cli_path_last(&at, path, stack->is_tagged));
         uint32_t first = at == path ? stack->leaf.frames : 0;
-        uint32_t left = source->first[index + 1] - source->first[index] - w->next.frames;
+        const struct cli_source_location *location = &source->locations[index];
+        uint32_t left = location[1].first - location->first - w->next.frames;
         if (left > first) {
             w->next.frames++;
-            return source->frames + source->first[index] + left - 1;
+            return source->frames + location->first + left - 1;
         }
         w->next = (cli_place){(uint32_t)(at - stack->sample), 0};
     }
@@ -234,7 +228,7 @@ const cli_frame *cli_stack_leaf(const cli_shown *shown, const cli_stack *stack)
         return &shown->frames[shown->frames_len];
     cli_walk w = cli_walk_from_leaf(shown, stack);
     for (size_t at; (at = cli_walk_location(&w, &from, &to, &is_part)) != SIZE_MAX;)
-        for (; from < to && !source->is_hidden[at]; from++)
+        for (; from < to && !source->locations[at].is_hidden; from++)
             if (!cli_stack_hides(shown, stack, from))
                 return from;
     return NULL;
@@ -343,9 +337,10 @@ size_t cli_stack_fold(cli_shown *shown, cli_stack *stack, bool is_heap)
 static uint64_t match_path(const cli_source *source, const cli_sample *sample)
 {
     uint64_t matched = 0;
-    for (const uint8_t *at = sample->path; at < sample->path_end;)
-        matched |= source->matches[cli_profile_location_index(
-            source->profile, cli_path_next(&at, sample->is_tagged))];
+    for (const uint8_t *at = sample->path; at < sample->path_end;) {
+        uint64_t id = cli_path_next(&at, sample->is_tagged);
+        matched |= source->locations[cli_profile_location_index(source->profile, id)].matches;
+    }
     return matched;
 }
 

@@ -55,10 +55,9 @@ typedef struct cli_frame_text {
 } cli_frame_text;
 
 /* The frame of a line of the location, or of the location if line is NULL. The strings are those of
- * the profile, but a made name is in made. */
-enum { CLI_FRAME_MADE = 96 };
+ * the profile, but a made name is kept. */
 cli_frame_text cli_frame_of(const cli_profile *profile, const Pd__View__Location *location,
-                            const Pd__View__Line *line, char made[CLI_FRAME_MADE]);
+                            const Pd__View__Line *line);
 
 /* The name as it is shown: short (names.h) unless the frame is foreign. It may be in `to`. */
 cli_string cli_frame_short_name(const cli_frame_text *frame, char to[CLI_SHORT_NAME_MAX]);
@@ -201,13 +200,16 @@ typedef struct cli_frame {
     const Pd__View__Line *line;         /* NULL: the location has none */
 } cli_frame;
 
-/* The frames of one profile: those of location i are frames[first[i]] to frames[first[i + 1] - 1]. */
+/* The frames of one profile: those of location i are frames[locations[i].first] to
+ * frames[locations[i + 1].first - 1]. */
 typedef struct cli_source {
     const cli_profile *profile;
     cli_frame *frames;
-    uint32_t *first;
-    uint64_t *matches; /* of each location: the bits of the filters that match any of its frames */
-    bool *is_hidden;   /* of each location: all its frames are */
+    struct cli_source_location {
+        uint64_t matches; /* the bits of the filters that match any of its frames */
+        uint32_t first;
+        bool is_hidden; /* all its frames are */
+    } * locations;
 } cli_source;
 
 /* A place between two frames of a stack: behind so many bytes of the sample, and so many frames of the
@@ -336,8 +338,8 @@ static inline size_t cli_walk_location(cli_walk *w, const cli_frame **from, cons
     uint32_t first = w->next.frames;
     w->next = (cli_place){(uint32_t)(at - stack->sample), 0};
     uint32_t last = w->next.at == stack->root.at ? stack->root.frames : 0;
-    *from = source->frames + source->first[index] + first;
-    *to = source->frames + source->first[index + 1] - last;
+    *from = source->frames + source->locations[index].first + first;
+    *to = source->frames + source->locations[index + 1].first - last;
     *is_part = first || last;
     return index;
 }
