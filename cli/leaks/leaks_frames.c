@@ -11,7 +11,6 @@
 void cli_leaks_make_frames(cli_leaks_work *w)
 {
     cli_leaks_all *all = &w->all;
-    cli_shown_drop(&all->shown);
     all->shown =
         (cli_shown){.sides = 1, .profiles = &all->merged.profile, .filters = &w->how.allocators};
     cli_shown_make(&all->shown, true);
@@ -136,5 +135,4 @@ void cli_leaks_find_names(cli_leaks_work *w)
         cli_leaks_make_frames(w);
     for (size_t i = 0; i < w->runs_len && profile->changes != changes; i++)
         cli_leaks_rank(&w->runs[i], &w->how);
-    cli_drop(wanted);
 }

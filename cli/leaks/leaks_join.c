@@ -66,5 +66,4 @@ void cli_leaks_join(cli_leaks_work *w)
                     join_finding(&all, run, f);
             }
         }
-    cli_drop(all.list);
 }

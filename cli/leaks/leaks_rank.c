@@ -476,8 +476,6 @@ void cli_leaks_rank(cli_leaks_run *run, const cli_leaks_how *how)
 {
     cli_leaks_ranking r = {
         .out = &run->findings, .rows = &run->rows, .is_partial = run->is_partial};
-    cli_drop(run->findings.list); /* of an earlier call, before names were found */
-    cli_drop(run->findings.shown);
     run->findings = (cli_leaks_findings){.list = NULL};
     for (size_t i = 0; i < run->rows.len; i++)
         run->rows.rows[i].group = 0;

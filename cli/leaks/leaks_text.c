@@ -176,7 +176,6 @@ static void put_stack(const cli_leaks_report *r, const cli_leaks_run *run, size_
     if (!len)
         fputs(INDENT "  (no stack)\n", stdout);
     cli_frames_put(frames, len, INDENT "  ");
-    cli_drop(frames);
 }
 
 /* The stacks of a place, the one with most in use first. */

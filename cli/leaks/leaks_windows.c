@@ -340,7 +340,6 @@ static void read_run(cli_leaks_run *run, const cli_leaks_how *how, const cli_lea
             run->first_left_out = f->place.path;
     run->is_partial = has_pauses(&r);
     run->doubt = find_doubt(&r, paces);
-    cli_drop(paces);
     cli_leaks_rows_end(&run->rows);
     cli_leaks_rows_end(&run->areas);
 }

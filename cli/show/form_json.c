@@ -205,7 +205,6 @@ static void put_group(const cli_shown *shown, cli_group group)
         PUT(i ? ", {\"function\": $, \"file\": $, \"line\": $, \"mapping\": $}"
               : "{\"function\": $, \"file\": $, \"line\": $, \"mapping\": $}",
             J(frames[i].name), J(frames[i].file), J(frames[i].line), J(frames[i].module));
-    cli_drop(frames);
     fputs("]}", stdout);
 }
 

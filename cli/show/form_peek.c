@@ -198,7 +198,6 @@ void cli_show_peek(cli_shown *shown)
     pprofdelta_sum sum = {0};
     add_up(&p);
     size_t len = sort_functions(&p);
-    cli_heading_put(shown);
     cli_heading_put_caption(shown, len, len, "function", "");
     puts("");
     if (len)

@@ -91,7 +91,6 @@ static void put_stack(const cli_shown *shown, const entry *e)
     if (!len)
         puts("    (no stack)");
     cli_frames_put(frames, len, "    ");
-    cli_drop(frames);
 }
 
 void cli_show_stacks(cli_shown *shown)
@@ -101,7 +100,6 @@ void cli_show_stacks(cli_shown *shown)
     cli_stacks_collect(shown, shown->sides == 1);
     const entry *entries = add_up(shown, &len);
     size_t stacks = len < shown->most ? len : shown->most;
-    cli_heading_put(shown);
     cli_heading_put_caption(shown, stacks, len, "stack", " that changed");
     puts(cli_types_are_zero(shown, shown->chosen) ? "" : ", leaf first");
     for (size_t i = 0; i < stacks && !cli_output_is_over(); i++) {

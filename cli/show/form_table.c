@@ -299,7 +299,6 @@ void cli_show_table(cli_shown *shown)
 {
     table t = {.shown = shown, .total = cli_types_total(shown, 0, shown->chosen)};
     add_up(&t);
-    cli_heading_put(shown);
     cli_heading_put_caption(shown, t.most, t.len, "function", " changed");
     putchar('\n');
     if (t.most)

@@ -213,10 +213,11 @@ void cli_heading_put(cli_shown *shown)
     cli_notes_describe(shown, put_line, NULL);
 }
 
-void cli_heading_put_caption(const cli_shown *shown, size_t most, size_t len, const char *noun,
+void cli_heading_put_caption(cli_shown *shown, size_t most, size_t len, const char *noun,
                              const char *changed)
 {
     bool is_change = shown->sides > 1;
+    cli_heading_put(shown);
     if (most < len)
         printf("\nthe first %zu of %zu %ss%s, by ", most, len, noun,
                is_change ? " that changed" : "");

@@ -146,15 +146,6 @@ void cli_shown_make(cli_shown *shown, bool is_whole)
         judge_locations(&shown->sources[k], shown->hides);
 }
 
-void cli_shown_drop(cli_shown *shown)
-{
-    for (size_t k = 0; k < shown->sides; k++)
-        cli_drop(shown->sources[k].locations);
-    cli_drop(shown->frames);
-    cli_drop((cli_string *)shown->names);
-    cli_drop(shown->is_folded);
-}
-
 /* ---- the frames of a stack ---------------------------------------------------------------- */
 
 static const uint32_t OVER = UINT32_MAX;

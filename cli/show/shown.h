@@ -280,9 +280,6 @@ void cli_shown_make(cli_shown *shown, bool is_whole);
 /* Numbers the names of the frames again, short or full ones. Stacks have to be sorted again. */
 void cli_shown_number_names(cli_shown *shown, bool is_short);
 
-/* Drops the frames and their names, before they are made again. */
-void cli_shown_drop(cli_shown *shown);
-
 /* Goes through the samples that the filters keep, those of the first profile first. take returns the number of
  * frames that it has looked at, or will. A few bytes can stand for very many frames, as where a stack has a
  * location with many inlined calls again and again. If there are more than `more` and those that real
@@ -344,7 +341,7 @@ static inline size_t cli_walk_location(cli_walk *w, const cli_frame **from, cons
     return index;
 }
 
-/* The frames of a stack, leaf first, of which there are *len. Drop them (keep.h). */
+/* The frames of a stack, leaf first, of which there are *len. They are valid until the next call. */
 cli_frame_text *cli_stack_frames(const cli_shown *shown, const cli_stack *stack, size_t *len);
 
 /* ---- sorted stacks (stacks.c) ---- */
@@ -369,8 +366,8 @@ bool cli_group_next(const cli_shown *shown, cli_group *group);
 pprofdelta_sum cli_group_sum(const cli_shown *shown, cli_group group, size_t side, size_t type);
 
 /* The frames of a group, leaf first, of which there are *len: of the last profile that has the
- * group. What is not the same in all stacks of the group that are from that profile is left out.
- * Drop them (keep.h). */
+ * group. What is not the same in all stacks of the group that are from that profile is left out. They are
+ * valid until the next call, as above. */
 cli_frame_text *cli_group_frames(const cli_shown *shown, cli_group group, size_t *len);
 
 /* The value of a type. */
@@ -420,9 +417,9 @@ void cli_notes_print(const cli_shown *shown);
 /* Prints what is known about one profile, or about two. */
 void cli_heading_put(cli_shown *shown);
 
-/* Prints "the first 10 of 812 functions that changed, by cumulative alloc_space", of which `changed` is
+/* The same, and behind it "the first 10 of 812 functions that changed, by cumulative alloc_space", of which `changed` is
  * said if all of them are shown. Ends without a newline. */
-void cli_heading_put_caption(const cli_shown *shown, size_t most, size_t len, const char *noun,
+void cli_heading_put_caption(cli_shown *shown, size_t most, size_t len, const char *noun,
                              const char *changed);
 
 /* ---- the forms (form_*.c) ---- */

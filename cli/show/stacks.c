@@ -175,9 +175,10 @@ pprofdelta_sum cli_group_sum(const cli_shown *shown, cli_group group, size_t sid
 
 cli_frame_text *cli_stack_frames(const cli_shown *shown, const cli_stack *stack, size_t *len)
 {
+    static cli_frame_text *frames;
+    static size_t frames_cap;
     const cli_frame *frame;
-    cli_frame_text *frames = NULL;
-    size_t frames_len = 0, frames_cap = 0;
+    size_t frames_len = 0;
     for (cli_walk w = cli_walk_from_leaf(shown, stack); (frame = cli_walk_next(&w));) {
         CLI_KEEP_MORE(frames, 1);
         frames[frames_len] = frame->text;
