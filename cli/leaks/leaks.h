@@ -12,7 +12,6 @@
  *     leaks_join.c      what several runs have in common
  *     leaks_report.c    which runs and findings are printed, in which order: one walk, of which
  *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   are the forms
- *     leaks_source.c    the source lines of a page
  *
  * A stack is one of `show` (show/shown.h): all windows are merged into one profile (view_merge.h),
  * whose frames have their names, kinds and filters as those of any profile that is shown.
@@ -23,7 +22,6 @@
 #define CLI_LEAKS_H
 
 #include "leaks/leaks_order.h"
-#include "leaks/leaks_survival.h"
 #include "leaks/leaks_verdict.h"
 #include "numbers.h"
 #include "show/shown.h"
@@ -460,10 +458,6 @@ void cli_leaks_put_json(const cli_leaks_work *work);
 
 /* Writes the page, with short names. */
 void cli_leaks_put_html(cli_leaks_work *work);
-
-/* Writes the member of the page that has the source lines around the frames of so many findings, where
- * their files are at hand. */
-void cli_leaks_put_source(FILE *to, const cli_leaks_run *run, size_t findings);
 
 /* Prints a comment for a pull request as Markdown. base is NULL if there is none. budget: the bytes that
  * each stack may have in use, or with a base may have grown; INFINITY: none. Returns whether a stack is

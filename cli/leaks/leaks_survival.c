@@ -1,5 +1,5 @@
-/* Is what a stack allocates a leak? See leaks_survival.h. */
-#include "leaks/leaks_survival.h"
+/* Is what a stack allocates a leak? See leaks_verdict.h. */
+#include "leaks/leaks_verdict.h"
 
 #include <math.h>
 

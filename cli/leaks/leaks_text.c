@@ -17,7 +17,6 @@
 
 #include "instant.h"
 #include "keep.h"
-#include "show/screen.h"
 
 #include <math.h>
 #include <string.h>

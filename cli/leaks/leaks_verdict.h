@@ -35,7 +35,7 @@ typedef enum cli_leaks_kind {
 
 typedef enum cli_leaks_reason {
     CLI_LEAKS_STEADY_GROWTH, /* SUSPECT, as are those down to BUFFER */
-    CLI_LEAKS_SURVIVES,      /* this and the next two: see leaks_survival.h */
+    CLI_LEAKS_SURVIVES,      /* this and the next two: see below */
     CLI_LEAKS_BACKLOG,
     CLI_LEAKS_BUFFER,
     CLI_LEAKS_FEW_POINTS,  /* UNKNOWN, as are those down to SLOWING */
@@ -65,7 +65,7 @@ typedef struct cli_leaks_series {
     double tests;       /* series that are judged together, at least 1 */
 } cli_leaks_series;
 
-/* What the ages show, in samples; see leaks_survival.h. */
+/* What the ages show, in samples. */
 typedef struct cli_leaks_evidence {
     size_t age;     /* in points: what is older has settled. 0: the profiles have no ages */
     double settled; /* samples that reached this age */
@@ -122,5 +122,53 @@ typedef struct cli_leaks_words {
     const char *word, *text;
 } cli_leaks_words;
 extern const cli_leaks_words cli_leaks_reasons[], cli_leaks_kinds[]; /* by reason, and by kind */
+
+/* ---- profiles with ages (leaks_survival.c) ---- */
+
+/* Is what a stack allocates a leak? The decision for profiles with ages.
+ *
+ *     born |  died in point       the samples of a cohort, which were allocated in one point, by the
+ *          |  0   1   2   3       point in which they were freed; the rest is alive
+ *     0    | d00 d01 d02 d03
+ *     1    |     d11 d12 d13      age at death: died - born
+ *     2    |         d22 d23
+ *     3    |             d33
+ *
+ * A point is a block of windows, as in leaks_verdict.h. What was alive before the first window belongs
+ * to cohort 0: its age is unknown, and at least what the table has.
+ *
+ * Three rules make a suspect:
+ *
+ *     survivors   what lives for a fifth of the run is not freed after that, and more comes all the time
+ *     backlog     what is freed is older and older, and more waits: a queue that is not emptied
+ *     buffer      a block that is replaced by a larger one again and again, or realloc's pieces of it
+ *
+ * leaks_survival.c has the thresholds. */
+enum { CLI_LEAKS_CELLS = CLI_LEAKS_POINTS * (CLI_LEAKS_POINTS + 1) / 2 };
+
+/* The survival table of a stack, or of several, in samples. */
+typedef struct cli_leaks_cohorts {
+    float births[CLI_LEAKS_POINTS];
+    float deaths[CLI_LEAKS_CELLS];  /* see cli_leaks_cell */
+    float in_use[CLI_LEAKS_POINTS]; /* bytes at the end of the point */
+} cli_leaks_cohorts;
+
+/* The cell of the samples that were born in one point and died in another, not earlier one. */
+static inline size_t cli_leaks_cell(size_t born, size_t died)
+{
+    return died * (died + 1) / 2 + born;
+}
+
+/* The samples of a cohort that are alive at the end of a point. */
+double cli_leaks_alive(const cli_leaks_cohorts *cohorts, size_t born, size_t point);
+
+/* Judges the survival table of a series. by_slope is the verdict of cli_leaks_judge, whose reason is
+ * taken if no rule holds and the samples are not too few. */
+cli_leaks_verdict cli_leaks_judge_lives(const cli_leaks_series *series,
+                                        const cli_leaks_cohorts *cohorts,
+                                        const cli_leaks_verdict *by_slope);
+
+/* As cli_leaks_smallest, for profiles with ages, at a stack where all else is freed soon. */
+double cli_leaks_smallest_that_lives(const cli_leaks_series *series);
 
 #endif

@@ -1,11 +1,16 @@
-/* The tree of all stacks as the page of --flame reads it: see flame_tree.h. */
+/* The pages for a browser, and the tree of all stacks that they read: see flame_tree.h. */
 #include "show/flame_tree.h"
 
+#include "cli.h"
 #include "keep.h"
+#include "message.h"
+#include "output_file.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- labels ------------------------------------------------------------------------------- */
 
@@ -261,4 +266,30 @@ void cli_flame_tree_put_values(FILE *to, const cli_flame_tree *tree, size_t side
     put_column(to, is_now ? ",\"self\":[" : ",\"before\":[", tree, side, type, false);
     if (tree->sets.list_len > 1)
         put_column(to, is_now ? ",\"set\":[" : ",\"setBefore\":[", tree, side, type, true);
+}
+
+/* ---- the page ------------------------------------------------------------------------------- */
+
+static ssize_t write_bytes(void *output, const char *bytes, size_t len)
+{
+    cli_output_write(output, bytes, len);
+    return (ssize_t)len;
+}
+
+void cli_page_write(const char *out, const char *option, const char *head, const char *tail,
+                    void (*put)(FILE *to, void *cookie), void *cookie)
+{
+    static cli_output output = {.fd = -1, .is_page = true};
+    if (!strcmp(out, "-") && isatty(STDOUT_FILENO))
+        cli_usage("(stdout): is a terminal, and the page is for a browser: %s OUT.html", option);
+    cli_must(cli_output_prepare(&output, out));
+    FILE *to = fopencookie(&output, "w", (cookie_io_functions_t){.write = write_bytes});
+    if (!to)
+        cli_must(cli_system_error(output.name, "write", ENOMEM));
+    fputs(head, to);
+    put(to, cookie);
+    fputs(tail, to);
+    fclose(to);
+    cli_must(cli_output_finish(&output));
+    cli_output_close(&output);
 }

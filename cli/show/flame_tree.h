@@ -1,4 +1,9 @@
-/* The tree of all stacks as the page of --flame reads it. Each node comes after its parent.
+/* The pages for a browser, `show --flame OUT.html` and `leaks --html OUT.html`, and the tree of all stacks that they
+ * read.
+ *
+ * The build makes a page of the files in show/flame/ and leaks/page/ (see embed.py), in two parts: one
+ * before the place of the data, and one behind it. The data is JSON in the form CLI_TEXT_SCRIPT. In the tree, each
+ * node comes after its parent:
  *
  *     names  ["main", "parse", "serve"]       the distinct names
  *     name   [   0,      2,       1    ]      of each node but the root: main, serve, parse
@@ -59,5 +64,10 @@ void cli_flame_tree_put(FILE *to, const cli_flame_tree *tree);
 
 /* Writes the values of a type on one side. */
 void cli_flame_tree_put_values(FILE *to, const cli_flame_tree *tree, size_t side, size_t type);
+
+/* Writes the page with these two parts to OUT, "-" for stdout, which must be no terminal; option is named in the
+ * message then. put writes the data. A failure stays in the output, which takes nothing after it. */
+void cli_page_write(const char *out, const char *option, const char *head, const char *tail,
+                    void (*put)(FILE *to, void *cookie), void *cookie);
 
 #endif

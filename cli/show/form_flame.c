@@ -10,7 +10,6 @@
 #include "flame_page.h"
 #include "json.h"
 #include "show/flame_tree.h"
-#include "show/page_file.h"
 
 typedef struct page {
     FILE *to;
@@ -93,5 +92,5 @@ void cli_show_flame(cli_shown *shown)
     page p = {.shown = shown};
     cli_stacks_collect(shown, false);
     p.tree = cli_flame_tree_make(shown);
-    cli_page_write(shown->page, "--flame", CLI_PAGE(flame), put_data, &p);
+    cli_page_write(shown->page, "--flame", flame_page_head, flame_page_tail, put_data, &p);
 }

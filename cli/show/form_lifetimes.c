@@ -14,7 +14,6 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "show/screen.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

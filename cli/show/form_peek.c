@@ -15,7 +15,6 @@
 #include "keep.h"
 #include "numbers.h"
 #include "output_file.h"
-#include "show/screen.h"
 
 #include <stdlib.h>
 

@@ -20,7 +20,6 @@
 #include "keep.h"
 #include "message.h"
 #include "output_file.h"
-#include "show/screen.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,6 @@
 
 #include "keep.h"
 #include "output_file.h"
-#include "show/screen.h"
 
 #include <stdlib.h>
 #include <string.h>

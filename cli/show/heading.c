@@ -11,7 +11,6 @@
 #include "instant.h"
 #include "keep.h"
 #include "message.h"
-#include "show/screen.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

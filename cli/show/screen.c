@@ -1,5 +1,5 @@
-/* The terminal that stdout is: see screen.h. */
-#include "show/screen.h"
+/* The terminal that stdout is: see shown.h. */
+#include "show/shown.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -412,6 +412,26 @@ void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
 /* Prints those lines as notes on stderr. */
 void cli_notes_print(const cli_shown *shown);
 
+/* ---- the terminal that stdout is (screen.c) ---- */
+
+/* Output has colours only on a terminal, if TERM is not "dumb" and NO_COLOR is not set. Otherwise
+ * every member of cli_ink is "", so that callers print it without asking. */
+typedef struct cli_ink {
+    const char *bold, *dim, *growth, *shrinkage;
+    const char *end; /* back to plain */
+} cli_ink;
+
+cli_ink cli_screen_ink(void);
+
+/* The columns of the terminal, at least 40; 80 if stdout is not a terminal. */
+size_t cli_screen_width(void);
+
+/* Prints text in the SHOWN form, with spaces before it up to `width` columns. */
+void cli_screen_put_right(cli_string text, size_t width);
+
+/* The ink of a change: growth, shrinkage, or dim if it is 0. */
+const char *cli_screen_change_ink(const cli_ink *ink, pprofdelta_sum change);
+
 /* ---- what stands above a table (heading.c) ---- */
 
 /* Prints what is known about one profile, or about two. */

@@ -11,7 +11,7 @@
  * unknown ones. The third and fourth count the leaks that are suspects, and those that are suspects
  * or unknown: the rest would be called clean. The last line is the smallest leak that the report
  * names, and how often it is found. Every number comes from a fixed seed. */
-#include "leaks/leaks_survival.h"
+#include "leaks/leaks_verdict.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* The decision of `pprofdelta leaks`: every row is a series, and what it is taken for. And the rules by age. The bench
  * leaks_power has the error rates of both. */
-#include "leaks/leaks_survival.h"
+#include "leaks/leaks_verdict.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts a page into two arrays of a C header, cut where the data belongs.
+"""Puts a page into two strings of a C header, cut where the data belongs.
 
     embed.py page.html page.css tree.js ... [report.html ...] flame.js NAME_page.h
 
@@ -17,7 +17,7 @@ def read(path):
 
 
 def array(name, text):
-    data = text.encode()
+    data = text.encode() + b"\0"
     rows = [", ".join(str(byte) for byte in data[at:at + 24]) for at in range(0, len(data), 24)]
     return "static const char %s[] = {\n    %s};\n" % (name, ",\n    ".join(rows))
 
