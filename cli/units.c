@@ -22,16 +22,12 @@ pprofdelta_sum cli_sum_size(pprofdelta_sum sum)
     return sum.hi < 0 ? negated : sum;
 }
 
-int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b)
-{
-    if (a.hi != b.hi)
-        return a.hi < b.hi ? -1 : 1;
-    return (a.lo > b.lo) - (a.lo < b.lo);
-}
-
 int cli_sum_by_size(pprofdelta_sum a, pprofdelta_sum b)
 {
-    return cli_sum_compare(cli_sum_size(b), cli_sum_size(a));
+    const pprofdelta_sum x = cli_sum_size(a), y = cli_sum_size(b);
+    if (x.hi != y.hi)
+        return x.hi > y.hi ? -1 : 1;
+    return (x.lo < y.lo) - (x.lo > y.lo);
 }
 
 int cli_by_rank(const void *a, const void *b)

@@ -25,10 +25,7 @@ static inline bool cli_sum_is_zero(pprofdelta_sum sum)
 /* The absolute value. */
 pprofdelta_sum cli_sum_size(pprofdelta_sum sum);
 
-/* Negative if a < b, 0 if they are equal, positive if a > b. */
-int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b);
-
-/* The same by their absolute values, the larger one first. */
+/* Compares absolute values: negative if that of a is larger, 0 if they are equal, positive if it is smaller. */
 int cli_sum_by_size(pprofdelta_sum a, pprofdelta_sum b);
 
 /* What rows are sorted by, as the first member of each: the sizes of two sums, the larger one first, and then the place

@@ -60,9 +60,9 @@ void cli_profile_index(cli_profile *profile)
 /* Unpacks all but the samples. */
 static Pd__View__Profile *unpack_tables(const uint8_t *bytes, size_t len)
 {
-    size_t rest_len = cli_samples_rest(bytes, len, NULL);
+    size_t rest_len = cli_fields_copy(bytes, bytes + len, false, NULL);
     uint8_t *rest = cli_keep(rest_len, 1);
-    cli_samples_rest(bytes, len, rest);
+    cli_fields_copy(bytes, bytes + len, false, rest);
     Pd__View__Profile *view = pd__view__profile__unpack(&cli_kept_messages, rest_len, rest);
     cli_drop(rest);
     return view;

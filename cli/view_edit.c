@@ -161,10 +161,11 @@ int cli_edit_write(const cli_profile *profile, cli_buffer *to)
     const pprofdelta_sink sink = {.write = cli_buffer_append, .cookie = to};
     pprofdelta_error err;
     size_t tables_len = pd__view__profile__get_packed_size(view);
-    size_t len = tables_len + cli_samples_copy(&profile->samples, NULL);
+    const cli_samples *samples = &profile->samples;
+    size_t len = tables_len + cli_fields_copy(samples->at, samples->end, true, NULL);
     uint8_t *bytes = cli_keep(len, 1);
     pd__view__profile__pack(view, bytes);
-    cli_samples_copy(&profile->samples, bytes + tables_len);
+    cli_fields_copy(samples->at, samples->end, true, bytes + tables_len);
     pprofdelta_profile *edited = NULL;
     bool is_wrong = pprofdelta_profile_open(&profile->options, NULL, bytes, len, &edited, &err) ||
                     pprofdelta_profile_rewrite(edited, &sink, &err);

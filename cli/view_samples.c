@@ -192,7 +192,7 @@ bool cli_samples_find(const uint8_t *bytes, size_t len, cli_samples *all)
     return !is_odd || rewrite_samples(all);
 }
 
-static size_t copy_fields(const uint8_t *at, const uint8_t *end, bool is_samples, uint8_t *to)
+size_t cli_fields_copy(const uint8_t *at, const uint8_t *end, bool is_samples, uint8_t *to)
 {
     size_t len = 0;
     while (at < end) {
@@ -204,14 +204,4 @@ static size_t copy_fields(const uint8_t *at, const uint8_t *end, bool is_samples
         at = f.end;
     }
     return len;
-}
-
-size_t cli_samples_copy(const cli_samples *all, uint8_t *to)
-{
-    return copy_fields(all->at, all->end, true, to);
-}
-
-size_t cli_samples_rest(const uint8_t *bytes, size_t len, uint8_t *to)
-{
-    return copy_fields(bytes, bytes + len, false, to);
 }

@@ -40,10 +40,8 @@ typedef struct cli_samples {
  * again. Returns false if protobuf-c refuses a sample. */
 bool cli_samples_find(const uint8_t *bytes, size_t len, cli_samples *all);
 
-/* Copies the fields of the profile that are samples to `to`, unless it is NULL; or all other fields. Return their
- * length. */
-size_t cli_samples_copy(const cli_samples *all, uint8_t *to);
-size_t cli_samples_rest(const uint8_t *bytes, size_t len, uint8_t *to);
+/* Copies the fields that are samples, or all others, to `to`, unless it is NULL. Returns their length. */
+size_t cli_fields_copy(const uint8_t *at, const uint8_t *end, bool is_samples, uint8_t *to);
 
 /* Appends a sample to an array of kept bytes (keep.h). Returns the array, which may have moved. */
 uint8_t *cli_samples_append(uint8_t *bytes, size_t *len, size_t *cap, Pd__View__Sample *sample);

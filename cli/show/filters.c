@@ -93,12 +93,6 @@ uint64_t cli_filters_match(const cli_filters *filters, cli_string text)
     return bits;
 }
 
-uint64_t cli_filters_match_frame(const cli_filters *filters, const cli_frame_text *frame)
-{
-    return cli_filters_match(filters, frame->name) | cli_filters_match(filters, frame->file) |
-           cli_filters_match(filters, frame->module);
-}
-
 /* ---- ranges of numbers -------------------------------------------------------------------- */
 
 /* Reads a bound of a range: "4096", "-7", "64k", or nothing. Returns false if it is none. */

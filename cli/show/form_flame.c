@@ -15,7 +15,6 @@ typedef struct page {
     FILE *to;
     cli_shown *shown;
     cli_flame_tree tree;
-    bool has_note;
 } page;
 
 #define J        CLI_JSON
@@ -62,17 +61,10 @@ static void put_profile(page *p, const cli_profile *profile)
         J(cli_profile_string(profile, binary ? binary->build_id : 0)));
 }
 
-/* What the filters kept, and what is hidden. */
-static void put_note(void *cookie, const char *title, const char *text)
-{
-    page *p = cookie;
-    PUT(p->has_note ? ",[$,$]" : "[$,$]", J(title), J(text));
-    p->has_note = true;
-}
-
 static void put_data(FILE *to, void *cookie)
 {
     page *p = cookie;
+    const cli_notes notes = cli_notes_of(p->shown);
     p->to = to;
     PUT("{\"version\":$,\n\"profiles\":[", J(pprofdelta_version()));
     for (size_t side = 0; side < p->shown->sides; side++) {
@@ -80,7 +72,8 @@ static void put_data(FILE *to, void *cookie)
         put_profile(p, &p->shown->profiles[side]);
     }
     fputs("],\n\"notes\":[", to);
-    cli_notes_describe(p->shown, put_note, p);
+    for (size_t i = 0; i < notes.len; i++)
+        PUT(i ? ",[$,$]" : "[$,$]", J(notes.list[i].title), J(notes.list[i].text));
     fprintf(to, "],\n\"chosen\":%zu", p->shown->chosen);
     cli_flame_tree_put(to, &p->tree);
     put_types(p, &p->tree);

@@ -113,12 +113,6 @@ static void put_resident(cli_shown *shown)
 
 /* ---- the whole heading -------------------------------------------------------------------- */
 
-static void put_line(void *cookie, const char *title, const char *text)
-{
-    (void)cookie;
-    printf("%-10s%s\n", title, text);
-}
-
 static size_t type_width(const cli_shown *shown, size_t at)
 {
     return cli_string_columns(cli_types_name(shown, at)) + 1 +
@@ -209,7 +203,9 @@ void cli_heading_put(cli_shown *shown)
     put_totals(shown);
     if (shown->sides == 1 && !shown->only_chosen)
         put_resident(shown);
-    cli_notes_describe(shown, put_line, NULL);
+    const cli_notes notes = cli_notes_of(shown);
+    for (size_t i = 0; i < notes.len; i++)
+        printf("%-10s%s\n", notes.list[i].title, notes.list[i].text);
 }
 
 void cli_heading_put_caption(cli_shown *shown, size_t most, size_t len, const char *noun,

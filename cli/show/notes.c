@@ -69,6 +69,12 @@ static const char *list_labels(const cli_shown *shown, const cli_filter *filter)
 
 /* ---- the lines ---------------------------------------------------------------------------- */
 
+static void add_note(cli_notes *notes, const char *title, const char *text)
+{
+    notes->list[notes->len].title = title;
+    notes->list[notes->len++].text = text;
+}
+
 static const char *name_of(const cli_shown *shown, size_t type)
 {
     return cli_keep_shown(cli_types_name(shown, type));
@@ -91,18 +97,19 @@ static const char *shares_of(const cli_shown *shown, size_t filter)
 }
 
 /* The in-use values of a window of record are no levels that can be compared. */
-static void describe_in_use(const cli_shown *shown, cli_notes_put put, void *cookie)
+static void describe_in_use(const cli_shown *shown, cli_notes *notes)
 {
     bool is_change = false;
     for (size_t side = 0; side < shown->sides; side++)
         is_change |= shown->profiles[side].census.stamp.live == PPROFDELTA_LIVE_DELTA;
     if (shown->sides > 1 && is_change)
-        put(cookie, "in use",
+        add_note(
+            notes, "in use",
             "a window of record has the change in that window; pprofdelta sum of all windows up to "
             "one has what was in use then");
 }
 
-static void describe_filter(const cli_shown *shown, size_t at, cli_notes_put put, void *cookie)
+static void describe_filter(const cli_shown *shown, size_t at, cli_notes *notes)
 {
     const cli_filter *filter = &shown->filters->list[at];
     size_t samples = 0, matched = 0;
@@ -112,58 +119,56 @@ static void describe_filter(const cli_shown *shown, size_t at, cli_notes_put put
     }
     bool has_shares = filter->kind < CLI_FILTER_HIDE && shown->types.len;
     bool is_missed = samples && !matched;
-    put(cookie, cli_filter_name(filter->kind),
-        cli_keep_print(
-            "%s%s%s%s%s", has_shares ? shares_of(shown, at) : "", has_shares ? ": " : "",
-            cli_keep_shown(cli_string_of(filter->text)), is_missed ? "; nothing matches" : "",
-            is_missed && filter->kind == CLI_FILTER_TAG ? list_labels(shown, filter) : ""));
+    add_note(notes, cli_filter_name(filter->kind),
+             cli_keep_print(
+                 "%s%s%s%s%s", has_shares ? shares_of(shown, at) : "", has_shares ? ": " : "",
+                 cli_keep_shown(cli_string_of(filter->text)), is_missed ? "; nothing matches" : "",
+                 is_missed && filter->kind == CLI_FILTER_TAG ? list_labels(shown, filter) : ""));
 }
 
-static void describe_kept(const cli_shown *shown, cli_notes_put put, void *cookie)
+static void describe_kept(const cli_shown *shown, cli_notes *notes)
 {
     size_t samples = 0, all = 0;
     for (size_t side = 0; side < shown->sides; side++) {
         samples += shown->kept[side].samples;
         all += shown->profiles[side].samples.len;
     }
-    put(cookie, "kept",
-        cli_keep_print("%zu of %zu samples%s%s%s", samples, all, shown->types.len ? ", " : "",
-                       shown->types.len ? shares_of(shown, shown->filters->len) : "",
-                       samples ? "" : "; no sample is left to show"));
+    add_note(notes, "kept",
+             cli_keep_print("%zu of %zu samples%s%s%s", samples, all, shown->types.len ? ", " : "",
+                            shown->types.len ? shares_of(shown, shown->filters->len) : "",
+                            samples ? "" : "; no sample is left to show"));
 }
 
-void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie)
+cli_notes cli_notes_of(const cli_shown *shown)
 {
+    cli_notes notes = {.len = 0};
     bool has_filters = false;
     size_t folded = 0;
     if (shown->chosen != shown->preferred)
-        put(cookie, "type",
-            cli_keep_print("%s, because %s is %s", name_of(shown, shown->chosen),
-                           name_of(shown, shown->preferred),
-                           cli_types_are_zero(shown, shown->preferred) ? "0 in every sample"
-                                                                       : "nearly 0"));
-    describe_in_use(shown, put, cookie);
+        add_note(&notes, "type",
+                 cli_keep_print("%s, because %s is %s", name_of(shown, shown->chosen),
+                                name_of(shown, shown->preferred),
+                                cli_types_are_zero(shown, shown->preferred) ? "0 in every sample"
+                                                                            : "nearly 0"));
+    describe_in_use(shown, &notes);
     for (size_t i = 0; i < shown->filters->len; i++) {
-        describe_filter(shown, i, put, cookie);
+        describe_filter(shown, i, &notes);
         has_filters |= shown->filters->list[i].kind < CLI_FILTER_HIDE;
     }
     if (has_filters)
-        describe_kept(shown, put, cookie);
+        describe_kept(shown, &notes);
     for (size_t i = 0; i < shown->names_len; i++)
         folded += shown->is_folded[i];
     if (folded)
-        put(cookie, "hidden",
-            cli_keep_print("%zu wrapper and start-up function%s; --all-frames shows %s", folded,
-                           folded == 1 ? "" : "s", folded == 1 ? "it" : "them"));
-}
-
-static void print_note(void *cookie, const char *title, const char *text)
-{
-    (void)cookie;
-    cli_note("%s: %s", title, text);
+        add_note(&notes, "hidden",
+                 cli_keep_print("%zu wrapper and start-up function%s; --all-frames shows %s",
+                                folded, folded == 1 ? "" : "s", folded == 1 ? "it" : "them"));
+    return notes;
 }
 
 void cli_notes_print(const cli_shown *shown)
 {
-    cli_notes_describe(shown, print_note, NULL);
+    const cli_notes notes = cli_notes_of(shown);
+    for (size_t i = 0; i < notes.len; i++)
+        cli_note("%s: %s", notes.list[i].title, notes.list[i].text);
 }

@@ -113,7 +113,9 @@ static void judge_frames(cli_shown *shown)
     }
     for (size_t i = 0; i < shown->frames_len; i++) {
         cli_frame *frame = &shown->frames[i];
-        frame->matches = names[frame->name] | cli_filters_match_frame(shown->filters, &frame->text);
+        frame->matches = names[frame->name] | cli_filters_match(shown->filters, frame->text.name) |
+                         cli_filters_match(shown->filters, frame->text.file) |
+                         cli_filters_match(shown->filters, frame->text.module);
         frame->kind = kind_of(shown, frame, last[frame->name]);
         last[frame->name] = frame;
         shown->has_interpreter |= (frame->kind & CLI_FRAME_INTERPRETS) != 0;

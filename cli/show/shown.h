@@ -129,10 +129,8 @@ uint64_t cli_filters_of(const cli_filters *filters, cli_filter_kind kind);
  * than 32 KiB, only the beginning takes part. */
 bool cli_pattern_matches(const regex_t *pattern, cli_string string);
 
-/* The filters that match a text, as bits, and those that match a frame but for its short name. TAG matches
- * none. */
+/* The filters that match a text, as bits. TAG matches none. */
 uint64_t cli_filters_match(const cli_filters *filters, cli_string text);
-uint64_t cli_filters_match_frame(const cli_filters *filters, const cli_frame_text *frame);
 
 /* Whether a TAG keeps the sample. */
 bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profile,
@@ -398,7 +396,7 @@ pprofdelta_sum cli_types_total(const cli_shown *shown, size_t side, size_t at);
 
 /* ---- notes (notes.c) ---- */
 
-/* Calls put for each line that says what the filters kept and what is hidden:
+/* The lines that say what the filters kept and what is hidden:
  *
  *     type      alloc_space, because inuse_space is 0 in every sample
  *     focus     12.3% of alloc_space: parse
@@ -406,8 +404,13 @@ pprofdelta_sum cli_types_total(const cli_shown *shown, size_t side, size_t at);
  *     hidden    3 wrapper and start-up functions; --all-frames shows them
  *
  * Control characters in text are escaped. */
-typedef void (*cli_notes_put)(void *cookie, const char *title, const char *text);
-void cli_notes_describe(const cli_shown *shown, cli_notes_put put, void *cookie);
+typedef struct cli_notes {
+    struct {
+        const char *title, *text;
+    } list[CLI_FILTERS_MAX + 4];
+    size_t len;
+} cli_notes;
+cli_notes cli_notes_of(const cli_shown *shown);
 
 /* Prints those lines as notes on stderr. */
 void cli_notes_print(const cli_shown *shown);
