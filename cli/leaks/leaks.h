@@ -3,6 +3,7 @@
  *     leaks_files.c     lists the files, reads their times, stamps and sums
  *     leaks_order.c     sorts them into runs (pure)
  *     leaks_windows.c   finds the runs and their ends, and reads each window
+ *     leaks_merge.c     one profile of the locations of all windows
  *     leaks_rows.c      one series for each stack
  *     leaks_verdict.c   is a series a leak? (pure)
  *     leaks_survival.c  the same for a survival table (pure)
@@ -13,8 +14,8 @@
  *     leaks_report.c    which runs and findings are printed, in which order: one walk, of which
  *     leaks_text.c, leaks_json.c, leaks_html.c, leaks_markdown.c   are the forms
  *
- * A stack is one of `show` (show/shown.h): all windows are merged into one profile (view_merge.h),
- * whose frames have their names, kinds and filters as those of any profile that is shown.
+ * A stack is one of `show` (show/shown.h): the locations of all windows are merged into one profile, whose
+ * frames have their names, kinds and filters as those of any profile that is shown.
  *
  * One cli_leaks_work goes through all of them. Its memory is kept (keep.h), and so are the
  * folders, which stay open. */
@@ -26,15 +27,22 @@
 #include "numbers.h"
 #include "show/shown.h"
 #include "symbolize/symbolize_view.h"
-#include "view_merge.h"
+#include "view_edit.h"
 
 /* ---- stacks with their series (leaks_rows.c) ---- */
 
-/* The locations that the windows of all runs have, merged, and their frames. */
+/* The locations that the windows of all runs have, merged, and their frames (leaks_merge.c). */
 typedef struct cli_leaks_all {
-    cli_merged merged;
+    cli_profile profile; /* locations, functions and mappings; no sample types and no samples */
+    cli_edit edit;
+    cli_numbers by_place, by_mapping;
     cli_shown shown; /* see cli_leaks_make_frames */
 } cli_leaks_all;
+
+/* Returns the id of a location of a window, which is added if it is new; and ends: no location is added any more. */
+uint64_t cli_leaks_merge(cli_leaks_all *all, const cli_profile *profile,
+                         const Pd__View__Location *location);
+void cli_leaks_merge_end(cli_leaks_all *all);
 
 /* Where the program causes what a row has. */
 typedef struct cli_leaks_cause {
@@ -99,7 +107,7 @@ typedef struct cli_leaks_row {
 
 /* The stacks of a run, each with its series of in-use values.
  *
- *     all->merged    locations of all runs: 1: main.c:10   2: serve <- inlined   3: libc.so.6+0x27a10
+ *     all->profile   locations of all runs: 1: main.c:10   2: serve <- inlined   3: libc.so.6+0x27a10
  *     samples        | 3 2 1, 0 | 6 2 1, 1 | ...    each stack of the run once, leaf first, in the
  *                                                   form of a profile; its value is the row's number
  *     rows           one for each of them, with the values

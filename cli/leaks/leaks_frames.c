@@ -11,8 +11,7 @@
 void cli_leaks_make_frames(cli_leaks_work *w)
 {
     cli_leaks_all *all = &w->all;
-    all->shown =
-        (cli_shown){.sides = 1, .profiles = &all->merged.profile, .filters = &w->how.allocators};
+    all->shown = (cli_shown){.sides = 1, .profiles = &all->profile, .filters = &w->how.allocators};
     cli_shown_make(&all->shown, true);
 }
 
@@ -121,7 +120,7 @@ static void want_run(bool *wanted, const cli_leaks_run *run, const cli_leaks_how
 
 void cli_leaks_find_names(cli_leaks_work *w)
 {
-    cli_profile *profile = &w->all.merged.profile;
+    cli_profile *profile = &w->all.profile;
     cli_symbolizing names = w->how.names;
     size_t len = profile->view->n_location;
     bool *wanted = cli_keep(len, sizeof *wanted);

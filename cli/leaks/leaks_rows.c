@@ -18,14 +18,14 @@ typedef struct merging {
 /* The row of the stack of a sample. */
 static cli_leaks_row *find_row(cli_leaks_rows *rows, merging *m, const cli_sample *sample)
 {
-    cli_merged *merged = &rows->all->merged;
+    cli_leaks_all *all = rows->all;
     Pd__View__Sample stack = PD__VIEW__SAMPLE__INIT;
     CLI_KEEP_MORE(m->ids, (size_t)(sample->path_end - sample->path)); /* ids have a byte or more */
     stack.location_id = m->ids;
     for (const uint8_t *next = sample->path; next < sample->path_end;) {
         size_t at = cli_profile_location_index(m->profile, cli_path_next(&next, sample->is_tagged));
         if (!m->id_of[at])
-            m->id_of[at] = cli_merged_location(merged, m->profile, m->profile->view->location[at]);
+            m->id_of[at] = cli_leaks_merge(all, m->profile, m->profile->view->location[at]);
         stack.location_id[stack.n_location_id++] = m->id_of[at];
     }
     cli_key key = cli_key_of(stack.location_id, stack.n_location_id * sizeof *stack.location_id);

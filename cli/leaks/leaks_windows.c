@@ -357,9 +357,9 @@ void cli_leaks_read(cli_leaks_work *w)
         cli_must(cli_options_error(w->files[0].place.path, &err));
     find_runs(w, context);
     pprofdelta_free(context);
-    cli_merged_begin(&w->all.merged);
+    cli_edit_new(&w->all.edit, &w->all.profile);
     for (size_t i = 0; i < w->runs_len; i++)
         read_run(&w->runs[i], &w->how, w->files);
-    cli_merged_end(&w->all.merged);
+    cli_leaks_merge_end(&w->all);
     cli_leaks_make_frames(w);
 }

@@ -18,7 +18,7 @@
  *                      --> heading.c, notes.c: what stands above a table
  *                      --> screen.c, units.c: widths, colours, numbers
  *
- * In `leaks`, the locations of all windows are merged into one profile (view_merge.h), which is the
+ * In `leaks`, the locations of all windows are merged into one profile, which is the
  * source, and each stack has a row with its series (leaks/leaks.h).
  *
  * Values do not change here: a total over all samples is that of the profile, and hiding a frame
