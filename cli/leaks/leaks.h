@@ -151,7 +151,8 @@ typedef struct cli_leaks_moment {
 void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment);
 
-/* Sets the stacks of all rows, and makes room for one row behind them. Call it after the last window. */
+/* Sets the stacks of all rows, and adds a row behind them, whose stack is the one frame that is hidden in no profile.
+ * Call it after the last window. */
 void cli_leaks_rows_end(cli_leaks_rows *rows);
 
 /* Goes through the frames of a row, leaf first: see cli_walk_next. */

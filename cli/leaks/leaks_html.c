@@ -159,31 +159,14 @@ static void find_others(const cli_leaks_rows *rows, size_t points, double grain)
 
 /* ---- stacks --------------------------------------------------------------------------------- */
 
-/* The one frame that is hidden in no profile. The value of its sample is the number of the row, as for all
- * others. */
-static cli_stack stack_of_others(size_t number)
-{
-    Pd__View__Sample message = PD__VIEW__SAMPLE__INIT;
-    cli_sample sample;
-    size_t len = 0, cap = 0;
-    message.n_value = 1;
-    message.value = (int64_t[]){(int64_t)number};
-    cli_sample_read(cli_samples_append(NULL, &len, &cap, &message) + 1, &sample);
-    cli_stack stack = cli_stack_of(&sample, 0);
-    stack.is_hidden = true;
-    return stack;
-}
-
 static cli_shown shown_of(const cli_leaks_run *run, const cli_leaks_how *how, double grain)
 {
     const cli_leaks_rows *rows = &run->rows;
     cli_shown shown = rows->all->shown;
     shown.stacks = cli_keep(rows->len + 1, sizeof *shown.stacks);
-    for (size_t i = 0; i < rows->len; i++)
+    for (size_t i = 0; i <= rows->len; i++)
         if (is_shown(rows, i, grain))
             shown.stacks[shown.len++] = cli_leaks_shown_stack(run, &rows->rows[i], how->all_frames);
-    if (is_shown(rows, rows->len, grain))
-        shown.stacks[shown.len++] = stack_of_others(rows->len);
     cli_stacks_sort(&shown, false);
     return shown;
 }

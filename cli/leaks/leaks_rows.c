@@ -15,6 +15,17 @@ typedef struct merging {
     size_t ids_len, ids_cap;
 } merging;
 
+/* Adds a row for a stack, whose value is the number of the row. */
+static void add_row(cli_leaks_rows *rows, Pd__View__Sample *stack)
+{
+    stack->n_value = 1;
+    stack->value = (int64_t[]){(int64_t)rows->len};
+    rows->rows = cli_keep_more(rows->rows, rows->len, 1, &rows->cap, sizeof *rows->rows);
+    rows->rows[rows->len++] = (cli_leaks_row){.sample = rows->samples_len + 1};
+    rows->samples =
+        cli_samples_append(rows->samples, &rows->samples_len, &rows->samples_cap, stack);
+}
+
 /* The row of the stack of a sample. */
 static cli_leaks_row *find_row(cli_leaks_rows *rows, merging *m, const cli_sample *sample)
 {
@@ -30,14 +41,8 @@ static cli_leaks_row *find_row(cli_leaks_rows *rows, merging *m, const cli_sampl
     }
     cli_key key = cli_key_of(stack.location_id, stack.n_location_id * sizeof *stack.location_id);
     size_t number = cli_numbers_of(&rows->by_stack, key, rows->len);
-    if (number == rows->len) {
-        stack.n_value = 1;
-        stack.value = (int64_t[]){(int64_t)number};
-        rows->rows = cli_keep_more(rows->rows, rows->len, 1, &rows->cap, sizeof *rows->rows);
-        rows->rows[rows->len++] = (cli_leaks_row){.sample = rows->samples_len + 1};
-        rows->samples =
-            cli_samples_append(rows->samples, &rows->samples_len, &rows->samples_cap, &stack);
-    }
+    if (number == rows->len)
+        add_row(rows, &stack);
     return &rows->rows[number];
 }
 
@@ -233,11 +238,12 @@ void cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
 
 void cli_leaks_rows_end(cli_leaks_rows *rows)
 {
+    Pd__View__Sample others = PD__VIEW__SAMPLE__INIT;
     cli_sample sample;
+    add_row(rows, &others);
     for (size_t i = 0; i < rows->len; i++) {
         cli_sample_read(rows->samples + rows->rows[i].sample, &sample);
         rows->rows[i].stack = cli_stack_of(&sample, 0);
     }
-    rows->rows = cli_keep_more(rows->rows, rows->len, 1, &rows->cap, sizeof *rows->rows);
-    rows->rows[rows->len] = (cli_leaks_row){.lives = NULL};
+    rows->rows[--rows->len].stack.is_hidden = true;
 }
