@@ -56,9 +56,6 @@ typedef struct cli_leaks_value {
     double sum;           /* over all windows: the ratios of sums are mean sizes */
 } cli_leaks_value;
 
-/* Begins a window. goes_on: what it has is added to the total; else it is the total. */
-void cli_leaks_value_begin(cli_leaks_value *value, bool goes_on);
-
 typedef enum cli_leaks_column {
     CLI_LEAKS_LEVEL,   /* what is judged */
     CLI_LEAKS_OBJECTS, /* in use, as the next, for the mean size */

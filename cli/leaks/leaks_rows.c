@@ -162,7 +162,8 @@ static void end_lives(cli_leaks_row *row, const cli_leaks_moment *m)
 
 /* ---- windows ------------------------------------------------------------------------------ */
 
-void cli_leaks_value_begin(cli_leaks_value *value, bool goes_on)
+/* goes_on: what the window has is added to the total; else it is the total. */
+static void begin_value(cli_leaks_value *value, bool goes_on)
 {
     value->before = value->total;
     value->total = goes_on ? value->total : 0;
@@ -174,11 +175,10 @@ static void begin_window(cli_leaks_rows *rows, const cli_leaks_moment *m)
         cli_leaks_row *row = &rows->rows[i];
         cli_leaks_lives *lives = row->lives;
         for (size_t c = 0; c < CLI_LEAKS_FREED_OBJECTS; c++)
-            cli_leaks_value_begin(&row->of[c],
-                                  CLI_LEAKS_IS_IN_USE(c) ? m->has_changes : m->counts_window);
+            begin_value(&row->of[c], CLI_LEAKS_IS_IN_USE(c) ? m->has_changes : m->counts_window);
         for (size_t k = 0; lives && k < lives->freed_len; k++) {
-            cli_leaks_value_begin(&lives->freed[k].objects, m->counts_window);
-            cli_leaks_value_begin(&lives->freed[k].bytes, m->counts_window);
+            begin_value(&lives->freed[k].objects, m->counts_window);
+            begin_value(&lives->freed[k].bytes, m->counts_window);
         }
     }
 }

@@ -276,17 +276,14 @@ static cli_leaks_pace *list_paces(const reader *r, const cli_leaks_file *files)
 {
     const cli_leaks_run *run = r->run;
     cli_leaks_pace *paces = cli_keep(run->windows, sizeof *paces);
-    cli_leaks_value in_use = {.total = 0}, made = {.total = 0};
+    double in_use = 0, made = 0;
     for (size_t i = run->first, len = 0; i < run->end; i++) {
         if (files[i].role != CLI_LEAKS_WINDOW)
             continue;
         cli_leaks_moment moment = moment_of(r, &files[i], len);
-        cli_leaks_value_begin(&in_use, moment.has_changes);
-        cli_leaks_value_begin(&made, moment.counts_window);
-        in_use.total += files[i].in_use;
-        made.total += fmax(0, files[i].made);
-        paces[len++] =
-            (cli_leaks_pace){moment.seconds, in_use.total, files[i].made < 0 ? -1 : made.total};
+        in_use = files[i].in_use + (moment.has_changes ? in_use : 0);
+        made = fmax(0, files[i].made) + (moment.counts_window ? made : 0);
+        paces[len++] = (cli_leaks_pace){moment.seconds, in_use, files[i].made < 0 ? -1 : made};
     }
     return paces;
 }
