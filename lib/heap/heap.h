@@ -129,10 +129,14 @@ static inline uint64_t pd_heap_check_of(const void *block, size_t size)
 
 #define PD_HEAP_MOST_DEPTH (UINT32_C(1) << 17)
 
-/* The format of the tables: a recovery reads no others. */
+/* The format of the tables: a recovery reads no others. It does not read the writer, whose size
+ * when the format was made stands for it. */
+enum { PD_HEAP_WRITER = 2824 };
+#define PD_HEAP_READ offsetof(pprofdelta_heap, writer)
 #define PD_HEAP_LAYOUT                                                                             \
-    ((UINT64_C(3) << 56) + ((uint64_t)sizeof(pprofdelta_heap) << 32) + (sizeof(pd_site) << 16) +   \
-     (sizeof(pd_entry) << 8) + sizeof(pd_trace) + sizeof(pd_heap_journal) + sizeof(pd_map))
+    ((UINT64_C(3) << 56) + ((uint64_t)(PD_HEAP_READ + PD_HEAP_WRITER) << 32) +                     \
+     (sizeof(pd_site) << 16) + (sizeof(pd_entry) << 8) + sizeof(pd_trace) +                        \
+     sizeof(pd_heap_journal) + sizeof(pd_map))
 
 struct pprofdelta_heap {
     uint64_t layout; /* PD_HEAP_LAYOUT once the tracker is complete */

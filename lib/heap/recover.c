@@ -29,7 +29,7 @@
 
 typedef struct recovery {
     pprofdelta_heap_remains from;
-    pprofdelta_heap dead; /* a copy of the root */
+    pprofdelta_heap dead; /* a copy of the root, without its writer */
     pd_heap_journal journal;
     pprofdelta_heap *heap; /* the new one */
     size_t size;           /* of all areas */
@@ -454,10 +454,10 @@ static pprofdelta_status read_root(recovery *r, pprofdelta_error *err)
         r->size += area->len;
     }
     r->traces_left = r->size;
-    const void *root = at_address(r, r->from.root, sizeof r->dead);
+    const void *root = at_address(r, r->from.root, PD_HEAP_READ);
     if (!root)
         return refuse_remains(err, "the remains are cut: the tracker lies outside");
-    memcpy(&r->dead, root, sizeof r->dead);
+    memcpy(&r->dead, root, PD_HEAP_READ);
     if (r->dead.layout != PD_HEAP_LAYOUT)
         return refuse_remains(err, "the remains are damaged, or of another version or build");
     const pd_sites *sites = &r->dead.sites;
