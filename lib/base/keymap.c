@@ -138,10 +138,3 @@ void pd_keymap_fold(pd_keymap *map, pd_mem *mem)
 {
     PD_RELEASE(mem, map->slots);
 }
-
-void pd_keymap_release(pd_keymap *map, pd_mem *mem)
-{
-    pd_mem_release(mem, &map->keys, &map->cap, sizeof *map->keys);
-    PD_RELEASE(mem, map->slots);
-    map->len = 0;
-}

@@ -92,6 +92,4 @@ static inline void pd_keymap_clear(pd_keymap *map)
     pd_keymap_truncate(map, 0);
 }
 
-void pd_keymap_release(pd_keymap *map, pd_mem *mem);
-
 #endif

@@ -22,6 +22,85 @@ void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t li
                     .limit = limit < PD_MEM_MOST ? limit : PD_MEM_MOST};
 }
 
+void pd_mem_part(pd_mem *part, pd_mem *of)
+{
+    *part = (pd_mem){.whole = pd_mem_whole(of)};
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------ */
+
+void pd_mem_count(pd_mem *mem, uint64_t before, uint64_t now)
+{
+    pd_mem *whole = pd_mem_whole(mem);
+    whole->used += now - before;
+    if (whole->used > whole->peak)
+        whole->peak = whole->used;
+}
+
+/* Makes its neighbours point to a block. */
+static void link_block(pd_mem *mem, pd_mem_block *b)
+{
+    *(b->before ? &b->before->next : &mem->blocks) = b;
+    if (b->next)
+        b->next->before = b;
+}
+
+static void add_block(pd_mem *mem, pd_mem_block *b)
+{
+    b->before = NULL;
+    b->next = mem->blocks;
+    link_block(mem, b);
+}
+
+static void unlink_block(pd_mem *mem, const pd_mem_block *b)
+{
+    *(b->before ? &b->before->next : &mem->blocks) = b->next;
+    if (b->next)
+        b->next->before = b->before;
+}
+
+/* Makes the array, or NULL, one of so many bytes. Returns NULL, and changes nothing, if the allocator refuses. */
+static void *resize_array(pd_mem *mem, void *array, size_t bytes)
+{
+    const pprofdelta_allocator *a = &pd_mem_whole(mem)->allocator;
+    pd_mem_block *b = array ? pd_mem_base(array) : NULL;
+    size_t before = b ? b->bytes : 0;
+    pd_mem_block *moved = a->resize(a->cookie, b, bytes + sizeof *b);
+    if (!moved)
+        return NULL;
+    moved->bytes = bytes + sizeof *b;
+    if (b)
+        link_block(mem, moved);
+    else
+        add_block(mem, moved);
+    pd_mem_count(mem, before, moved->bytes);
+    return moved + 1;
+}
+
+static void release_block(pd_mem *mem, pd_mem_block *b)
+{
+    const pprofdelta_allocator *a = &pd_mem_whole(mem)->allocator;
+    unlink_block(mem, b);
+    pd_mem_count(mem, b->bytes, 0);
+    a->release(a->cookie, b);
+}
+
+void pd_mem_drop(pd_mem *mem)
+{
+    while (mem->blocks)
+        release_block(mem, mem->blocks);
+}
+
+void pd_mem_pass(pd_mem *from, pd_mem *to, void *array)
+{
+    if (!array)
+        return;
+    unlink_block(from, pd_mem_base(array));
+    add_block(to, pd_mem_base(array));
+}
+
+/* ---- arrays ------------------------------------------------------------------------------------ */
+
 pprofdelta_status pd_mem_refuse(const pd_mem *mem, pprofdelta_stage stage, uint64_t offset,
                                 const char *what, pprofdelta_error *err)
 {
@@ -31,7 +110,8 @@ pprofdelta_status pd_mem_refuse(const pd_mem *mem, pprofdelta_stage stage, uint6
     } all[] = {{"max_memory allows", PPROFDELTA_REASON_MAX_MEMORY},
                {"a 64-bit process has room for", PPROFDELTA_REASON_NONE},
                {"a 32-bit process has room for", PPROFDELTA_REASON_ADDRESS_SPACE}};
-    const int at = mem->limit < PD_MEM_MOST ? 0 : PD_MEM_MOST > UINT32_MAX ? 1 : 2;
+    const uint64_t limit = mem->whole ? mem->whole->limit : mem->limit;
+    const int at = limit < PD_MEM_MOST ? 0 : PD_MEM_MOST > UINT32_MAX ? 1 : 2;
     return pd_because(err, all[at].reason,
                       pd_fail(err, PPROFDELTA_E_LIMIT, stage, NULL, PPROFDELTA_NOWHERE, offset,
                               "%s than %s", what, all[at].who));
@@ -41,25 +121,23 @@ pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t nee
                                  pprofdelta_error *err)
 {
     size_t bytes;
-    uint64_t held = (uint64_t)*cap * size;
+    uint64_t held = *cap ? (uint64_t)*cap * size + sizeof(pd_mem_block) : 0;
     if (need <= *cap)
         return PPROFDELTA_OK;
-    bool is_possible = !__builtin_mul_overflow(need, size, &bytes) && bytes <= PTRDIFF_MAX;
-    if (!is_possible || bytes - held > pd_mem_left(mem))
+    bool is_possible =
+        !__builtin_mul_overflow(need, size, &bytes) && bytes <= PTRDIFF_MAX - sizeof(pd_mem_block);
+    if (!is_possible || bytes + sizeof(pd_mem_block) - held > pd_mem_left(mem))
         return pd_mem_refuse(mem, PPROFDELTA_STAGE_MEMORY, PPROFDELTA_NOWHERE,
                              "this takes more memory", err);
     /* ptr points at the caller's typed pointer: copied, not cast, because of the aliasing rules. */
-    void *old;
-    memcpy(&old, ptr, sizeof old);
-    void *moved = mem->allocator.resize(mem->allocator.cookie, old, bytes);
-    if (!moved)
+    void *array;
+    memcpy(&array, ptr, sizeof array);
+    array = resize_array(mem, array, bytes);
+    if (!array)
         return PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_MEMORY, NULL,
                        "no memory for %zu bytes more", bytes);
-    memcpy(ptr, &moved, sizeof moved);
+    memcpy(ptr, &array, sizeof array);
     *cap = need;
-    mem->used += bytes - held;
-    if (mem->used > mem->peak)
-        mem->peak = mem->used;
     return PPROFDELTA_OK;
 }
 
@@ -77,7 +155,7 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
 {
     if (need <= *cap)
         return PPROFDELTA_OK;
-    if (mem->is_tight)
+    if (pd_mem_is_tight(mem))
         return pd_mem_reserve(mem, ptr, cap, tight_size(need, size), size, err);
     size_t want = *cap < SIZE_MAX / 2 ? *cap + *cap / 2 + 64 / size + 4 : need;
     if (want < need)
@@ -93,30 +171,28 @@ void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size)
     if (need >= *cap)
         return;
     if (!need) {
-        pd_mem_release(mem, ptr, cap, size);
+        pd_mem_release(mem, ptr, cap);
         return;
     }
-    void *old;
-    memcpy(&old, ptr, sizeof old);
-    void *moved = mem->allocator.resize(mem->allocator.cookie, old, need * size);
-    if (!moved)
+    void *array;
+    memcpy(&array, ptr, sizeof array);
+    array = resize_array(mem, array, need * size);
+    if (!array)
         return;
-    memcpy(ptr, &moved, sizeof moved);
-    mem->used -= (uint64_t)(*cap - need) * size;
+    memcpy(ptr, &array, sizeof array);
     *cap = need;
 }
 
-void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size)
+void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap)
 {
-    void *old;
-    memcpy(&old, ptr, sizeof old);
-    if (!old)
+    void *array;
+    memcpy(&array, ptr, sizeof array);
+    if (!array)
         return;
-    mem->allocator.release(mem->allocator.cookie, old);
-    mem->used -= (uint64_t)*cap * size;
+    release_block(mem, pd_mem_base(array));
     *cap = 0;
-    old = NULL;
-    memcpy(ptr, &old, sizeof old);
+    array = NULL;
+    memcpy(ptr, &array, sizeof array);
 }
 
 pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocator,
@@ -136,9 +212,8 @@ pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocato
     return status;
 }
 
-void pd_mem_end(const pd_mem *mem, void *object, size_t size)
+void pd_mem_end(const pd_mem *mem)
 {
     pd_mem last = *mem; /* *mem is part of the object */
-    size_t cap = 1;
-    pd_mem_release(&last, &object, &cap, size);
+    pd_mem_drop(&last);
 }

@@ -2,16 +2,35 @@
  *
  * Every array of the library grows through pd_mem_grow or pd_mem_reserve: the capacity changes only
  * after the allocation has succeeded, sizes are multiplied with a check for overflow, and a total
- * above the limit is refused. */
+ * above the limit is refused.
+ *
+ * An account is what is freed together, in one call: what an object remembers, what it works with, what an encoder
+ * holds for a moment. So hardly any array is released by itself. An account can be a part of another one, which has
+ * the allocator and the limit:
+ *
+ *     whole    allocator, limit, used        [block] <-> [block] <-> [block]
+ *       part                                 [block] <-> [block]
+ *
+ *     block    links, size | array */
 #ifndef PD_BASE_MEM_H
 #define PD_BASE_MEM_H
 
 #include "base/bytes.h"
 #include "base/error.h"
 
+/* Before each array. */
+typedef struct pd_mem_block {
+    _Alignas(max_align_t) struct pd_mem_block *before;
+    struct pd_mem_block *next;
+    size_t bytes; /* with this struct */
+} pd_mem_block;
+
+/* It may be moved. An array is resized and released by the account that it was made in. */
 typedef struct pd_mem {
+    pd_mem_block *blocks;
+    struct pd_mem *whole; /* NULL: it is no part, and has the following members */
     pprofdelta_allocator allocator;
-    uint64_t used; /* bytes held now; at most limit */
+    uint64_t used; /* bytes held now, by its parts, too; at most limit */
     uint64_t peak; /* largest value of used */
     uint64_t limit;
     bool is_tight; /* arrays grow in small steps, of a size that does not depend on the limit */
@@ -23,6 +42,17 @@ typedef struct pd_mem {
 
 void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t limit);
 
+/* Makes an account that is a part of another one, or of what that is a part of. That does not move meanwhile. */
+void pd_mem_part(pd_mem *part, pd_mem *of);
+
+static inline pd_mem *pd_mem_whole(pd_mem *mem)
+{
+    return mem->whole ? mem->whole : mem;
+}
+
+/* Frees all arrays of the account. What points to them is to be zeroed. */
+void pd_mem_drop(pd_mem *mem);
+
 /* Makes an object that contains its own pd_mem: starts *mem and sets the pointer at `object` to
  * `size` cleared bytes. The caller then copies *mem into the object. max_memory 0 is the default.
  * On failure nothing is held and the pointer is unchanged. */
@@ -30,13 +60,19 @@ pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocato
                                uint64_t max_memory, void *object, size_t size,
                                pprofdelta_error *err);
 
-/* Frees such an object. It must be the last thing that its memory holds. */
-void pd_mem_end(const pd_mem *mem, void *object, size_t size);
+/* Frees such an object, with all arrays of the account; not those of its parts. */
+void pd_mem_end(const pd_mem *mem);
+
+/* Of the whole. */
+static inline bool pd_mem_is_tight(const pd_mem *mem)
+{
+    return mem->whole ? mem->whole->is_tight : mem->is_tight;
+}
 
 /* The room to make for an array of `len` elements that has to grow. */
 static inline size_t pd_mem_roomy(const pd_mem *mem, size_t len)
 {
-    return len + len / (mem->is_tight ? 32 : 2) + 16;
+    return len + len / (pd_mem_is_tight(mem) ? 32 : 2) + 16;
 }
 
 /* Makes the array *ptr (NULL, or allocated here, of *cap elements) hold at least `need` elements of
@@ -53,9 +89,17 @@ pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t nee
  * and *cap are unchanged. */
 void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size);
 
-/* Frees *ptr, an array of *cap elements of `size` bytes, and sets both to zero. *ptr may be NULL.
- */
-void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size);
+/* Frees the array *ptr by itself, and sets *ptr and *cap to zero. *ptr may be NULL. */
+void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap);
+
+/* Moves an array, or NULL, to another account of the same whole. */
+void pd_mem_pass(pd_mem *from, pd_mem *to, void *array);
+
+/* What the allocator gave for an array. */
+static inline void *pd_mem_base(void *array)
+{
+    return (pd_mem_block *)array - 1;
+}
 
 /* The same for an array `list` whose capacity is `list_cap`. */
 #define PD_GROW(mem, list, need, err)                                                              \
@@ -63,13 +107,17 @@ void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size);
 #define PD_RESERVE(mem, list, need, err)                                                           \
     pd_mem_reserve(mem, &(list), &list##_cap, need, sizeof *(list), err)
 #define PD_TRIM(mem, list, need) pd_mem_trim(mem, &(list), &list##_cap, need, sizeof *(list))
-#define PD_RELEASE(mem, list)    pd_mem_release(mem, &(list), &list##_cap, sizeof *(list))
+#define PD_RELEASE(mem, list)    pd_mem_release(mem, &(list), &list##_cap)
 
 /* The bytes left below the limit. */
 static inline uint64_t pd_mem_left(const pd_mem *mem)
 {
-    return mem->limit - mem->used;
+    const pd_mem *whole = mem->whole ? mem->whole : mem;
+    return whole->limit - whole->used;
 }
+
+/* Counts memory that is held elsewhere: `before` bytes until now. */
+void pd_mem_count(pd_mem *mem, uint64_t before, uint64_t now);
 
 /* Fails with E_LIMIT: "<what> than max_memory allows", or what the process has room for. */
 pprofdelta_status pd_mem_refuse(const pd_mem *mem, pprofdelta_stage stage, uint64_t offset,
@@ -136,7 +184,7 @@ static inline pprofdelta_status pd_buffer_add_text(pd_mem *mem, pd_buffer *buffe
 
 static inline void pd_buffer_release(pd_mem *mem, pd_buffer *buffer)
 {
-    pd_mem_release(mem, &buffer->ptr, &buffer->cap, 1);
+    pd_mem_release(mem, &buffer->ptr, &buffer->cap);
     buffer->len = 0;
 }
 

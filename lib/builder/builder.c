@@ -60,27 +60,19 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     return PPROFDELTA_OK;
 }
 
-static void free_sample(pd_sample *s)
-{
-    pd_mem mem = s->mem;
-    size_t cap = 1, size = sizeof *s + s->builder->door.types * sizeof *s->values;
-    pd_buffer_release(&mem, &s->parts);
-    pd_mem_release(&mem, &s, &cap, size);
-}
-
 void pprofdelta_builder_free(pprofdelta_builder *b)
 {
     if (!b)
         return;
     for (pd_sample *s = atomic_load(&b->all), *next; s; s = next) {
         next = s->next_all;
-        free_sample(s);
+        pd_mem_end(&s->mem);
     }
-    pd_collected_release(&b->outgoing);
-    pd_collected_release(&b->gathering);
-    pd_transfer_release(&b->transfer, &b->export_mem);
-    pd_door_close(&b->door, &b->mem, &b->export_mem);
-    pd_mem_end(&b->mem, b, sizeof *b);
+    pd_door_close(&b->door);
+    pd_mem_drop(&b->outgoing.mem);
+    pd_mem_drop(&b->gathering.mem);
+    pd_mem_drop(&b->export_mem);
+    pd_mem_end(&b->mem);
 }
 
 /* ---- the pool and the queue ------------------------------------------------------------------ */

@@ -104,6 +104,4 @@ pprofdelta_status pd_collected_move(pd_collected *collected, pd_collected *from,
 /* Removes everything and keeps the capacity. */
 void pd_collected_clear(pd_collected *collected);
 
-void pd_collected_release(pd_collected *collected);
-
 #endif

@@ -50,7 +50,8 @@ pprofdelta_status pd_collected_add(pd_collected *c, const pd_sample *s, pprofdel
 {
     pprofdelta_status status = add_sample(c, s, err);
     if (status == PPROFDELTA_E_LIMIT && !c->sum.ledger.keys.len) {
-        pd_collected_release(c); /* arrays that are empty may be too large */
+        pd_mem_drop(&c->mem); /* arrays that are empty may be too large */
+        *c = (pd_collected){.mem = c->mem, .types = c->types, .in = c->in, .lost = c->lost};
         status = add_sample(c, s, err);
         c->lost += status == PPROFDELTA_E_LIMIT;
         status = status == PPROFDELTA_E_LIMIT ? PPROFDELTA_OK : status;
@@ -85,10 +86,4 @@ void pd_collected_clear(pd_collected *c)
 {
     pd_keymap_clear(&c->sum.ledger.keys);
     c->in = c->lost = 0;
-}
-
-void pd_collected_release(pd_collected *c)
-{
-    pd_totals_release(&c->sum, &c->mem);
-    pd_transfer_release(&c->transfer, &c->mem);
 }

@@ -72,14 +72,13 @@ static size_t store_gzip(pd_bytes in, uint8_t *out)
     return in.len + STORED_MORE;
 }
 
-void pd_compressor_fini(pd_compressor *c, pd_mem *mem)
+void pd_compressor_end(pd_compressor *c)
 {
     if (c->state && c->compression == PPROFDELTA_GZIP)
         libdeflate_free_compressor(c->state);
     else if (c->state)
         ZSTD_freeCCtx(c->state);
     c->state = NULL;
-    pd_buffer_release(mem, &c->out);
 }
 
 uint64_t pd_compressor_own(const pd_compressor *c)
@@ -107,7 +106,7 @@ pprofdelta_status pd_compress_bytes(pd_compressor *c, pd_mem *mem, pd_bytes in, 
         return PPROFDELTA_OK;
     }
     size_t most = compressed_bound(c, in.len);
-    size_t room = mem->is_tight ? most / 2 + 64 : most; /* profiles shrink 3 to 10 times */
+    size_t room = pd_mem_is_tight(mem) ? most / 2 + 64 : most; /* profiles shrink 3 to 10 times */
     for (c->out.len = 0; most; room = most) {
         PD_TRY(pd_buffer_room(mem, &c->out, room, err));
         c->out.len = compress_all(c, in);

@@ -12,8 +12,8 @@ typedef struct pd_compressor {
     pd_buffer out; /* the compressed bytes; the capacity is kept */
 } pd_compressor;   /* zero it, set compression and level, to begin */
 
-/* mem is the one that every call was made with. */
-void pd_compressor_fini(pd_compressor *compressor, pd_mem *mem);
+/* Gives back what the compression library has. */
+void pd_compressor_end(pd_compressor *compressor);
 
 /* Bytes that the compression library has allocated itself. */
 uint64_t pd_compressor_own(const pd_compressor *compressor);

@@ -2,9 +2,9 @@
  * compress.c. */
 #include "codec/compress.h"
 
-void pd_compressor_fini(pd_compressor *c, pd_mem *mem)
+void pd_compressor_end(pd_compressor *c)
 {
-    pd_buffer_release(mem, &c->out);
+    (void)c;
 }
 
 uint64_t pd_compressor_own(const pd_compressor *c)

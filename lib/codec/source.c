@@ -64,7 +64,7 @@ void pd_source_rest(pd_source *s)
 /* Goes to the beginning of a file, which is borrowed. */
 static void begin_source(pd_source *s, pd_mem *mem, pd_bytes file, size_t chunk)
 {
-    if (mem->is_tight)
+    if (pd_mem_is_tight(mem))
         pd_source_rest(s);
     *s = (pd_source){.mem = mem,
                      .is_whole = !chunk,
@@ -84,7 +84,7 @@ static void begin_source(pd_source *s, pd_mem *mem, pd_bytes file, size_t chunk)
 static bool is_too_much(const pd_source *s)
 {
     enum { SHORT = 1 << 20 };
-    uint64_t limit = s->mem->limit, most = limit > s->pos ? limit : s->pos;
+    uint64_t limit = pd_mem_whole(s->mem)->limit, most = limit > s->pos ? limit : s->pos;
     uint64_t len = s->base + s->window.len;
     bool is_thin = len > SHORT && len / PD_INFLATE_RATIO > s->pos;
     bool is_idle = s->useful < len && len - s->useful > most;
@@ -106,7 +106,7 @@ static pprofdelta_status inflate_some(pd_source *s, size_t room, pprofdelta_erro
         room -= made;
         s->is_too_much = !status && (s->base + w->len) % STEP == 0 && is_too_much(s);
         if (s->is_too_much)
-            status = too_large(s, pd_inflate_announced(s->file) > s->mem->limit, err);
+            status = too_large(s, pd_inflate_announced(s->file) > pd_mem_whole(s->mem)->limit, err);
     }
     return status;
 }
@@ -156,8 +156,8 @@ static pprofdelta_status read_whole(pd_source *s, pprofdelta_error *err)
     bool is_quick = s->decoder->quick && announced <= PD_QUICK_MOST;
     if (!status && !(is_quick && s->decoder->quick(s)))
         status = inflate_whole(s, err);
-    if (s->mem
-            ->is_tight) { /* what is held depends neither on the limit nor on a false announcement */
+    /* What is held depends neither on the limit nor on a false announcement. */
+    if (pd_mem_is_tight(s->mem)) {
         pd_source_rest(s);
         pd_mem_trim(s->mem, &w->ptr, &w->cap, w->len + 1, 1);
     }

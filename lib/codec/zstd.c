@@ -70,8 +70,7 @@ static pprofdelta_status reserve_window(pd_source *s, uint64_t need, pprofdelta_
     if (need - s->zstd_held > pd_mem_left(mem))
         return pd_mem_refuse(mem, PPROFDELTA_STAGE_INFLATE, s->pos,
                              "the window of the zstd frame takes more memory", err);
-    mem->used += need - s->zstd_held;
-    mem->peak = mem->peak > mem->used ? mem->peak : mem->used;
+    pd_mem_count(mem, s->zstd_held, need);
     s->zstd_held = need;
     return PPROFDELTA_OK;
 }
@@ -91,7 +90,7 @@ static void end_zstd(pd_source *s)
         return;
     ZSTD_freeDCtx(s->zstd);
     s->zstd = NULL;
-    s->mem->used -= s->zstd_held;
+    pd_mem_count(s->mem, s->zstd_held, 0);
     s->zstd_held = 0;
 }
 

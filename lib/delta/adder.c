@@ -81,15 +81,8 @@ pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
 
 void pprofdelta_adder_free(pprofdelta_adder *adder)
 {
-    if (!adder)
-        return;
-    pd_mem *mem = &adder->pd.mem;
-    pd_totals_release(&adder->sum, mem);
-    pd_totals_release(&adder->merge.total, mem);
-    pd_transfer_release(&adder->transfer, mem);
-    pd_targets_release(&adder->merge.seen, mem);
-    pd_schema_release(&adder->merge.period_type, mem);
-    pprofdelta_free(&adder->pd);
+    if (adder)
+        pprofdelta_free(&adder->pd);
 }
 
 pd_mem *pd_adder_mem(pprofdelta_adder *adder)
@@ -306,7 +299,7 @@ static pprofdelta_status read_next(pprofdelta_adder *a, const void *bytes, size_
     if (a->merge.is_on)
         PD_TRY(check_period(a, err));
     if (goes_on(a, stamp, *join))
-        PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, &pd->last.mapped, &cur->tables, err));
+        PD_TRY(pd_mapped_recognise(&pd->mapped, cur->mem, &pd->last.mapped, &cur->tables, err));
     PD_TRY(classify_types(a, is_gauge, err));
     if (!a->is_waiting)
         PD_TRY(begin_types(a, is_gauge, err));
@@ -384,7 +377,7 @@ static pprofdelta_status settle_window(pprofdelta_adder *a, pd_input *input, boo
         a->has_window = true;
     }
     pprofdelta_status status =
-        pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &a->sum.model, err);
+        pd_transfer_begin(&input->transfer, &pd->door.mem, &input->tables, &a->sum.model, err);
     for (size_t row = 0; row < w->len && !status; row++) {
         size_t entry = w->entry[row];
         int64_t *base = pd_ledger_base(ledger, entry);
@@ -631,6 +624,6 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
         return pd_fail_as(err, &a->gap);
     PD_TRY(a->merge.is_on ? end_target(a, &pd->cur, err) : settle_window(a, &pd->cur, true, err));
     PD_TRY(write_profile(a, &out, err));
-    return pd_compress(&pd->door.compressor, &pd->mem, out, PD_STEPS_SINK(&pd->steps, sink),
+    return pd_compress(&pd->door.compressor, &pd->door.mem, out, PD_STEPS_SINK(&pd->steps, sink),
                        &written, err);
 }

@@ -48,7 +48,6 @@ pprofdelta_status pd_context_new(const pprofdelta_options *options,
     PD_TRY(pd_mem_begin(&mem, allocator, o.max_memory, &pd, size, err));
     pprofdelta_status status = PPROFDELTA_OK;
     pd->mem = mem;
-    pd->size = size;
     pd->flags = o.flags;
     pd->on_reset = o.on_reset;
     pd->first = o.first;
@@ -56,7 +55,11 @@ pprofdelta_status pd_context_new(const pprofdelta_options *options,
     pd->steps.series.last.sequence = pd->steps.series.acked.sequence = o.last_sequence;
     pd->rules.may_be_absent = (o.flags & PPROFDELTA_ABSENT_TYPES) != 0;
     pd_stack_numbers_init(&pd->numbers);
-    pd->cur = pd->prev = pd->proof = (pd_input){.mem = &pd->mem, .numbers = &pd->numbers};
+    pd_input *const inputs[] = {&pd->cur, &pd->prev, &pd->proof};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+        pd_mem_part(&pd->inputs[i], &pd->mem);
+        *inputs[i] = (pd_input){.mem = &pd->inputs[i], .numbers = &pd->numbers};
+    }
     for (size_t i = 0; i < o.counters_len && !status; i++)
         status = pd_buffer_add_text(&pd->mem, &pd->rules.counters, pd_bytes_of(o.counters[i]), err);
     for (size_t i = 0; i < o.gauges_len && !status; i++)
@@ -87,27 +90,11 @@ void pprofdelta_free(pprofdelta *pd)
 {
     if (!pd)
         return;
-    pd_mem *mem = &pd->mem;
-    pd_buffer_release(mem, &pd->rules.counters);
-    pd_buffer_release(mem, &pd->rules.gauges);
-    pd_buffer_release(mem, &pd->target_label);
-    pd_buffer_release(mem, &pd->strong);
-    pd_ledger_release(&pd->ledger, mem);
-    pd_ledger_release(&pd->spare, mem);
-    pd_schema_release(&pd->schema, mem);
-    pd_schema_release(&pd->spare_schema, mem);
-    pd_remembered *const remembered[] = {&pd->last, &pd->next};
-    for (size_t i = 0; i < sizeof remembered / sizeof *remembered; i++) {
-        pd_mapped_list *mapped = &remembered[i]->mapped;
-        pd_buffer_release(mem, &remembered[i]->build_id);
-        pd_buffer_release(mem, &remembered[i]->binary);
-        pd_mem_release(mem, &mapped->list, &mapped->cap, sizeof *mapped->list);
-    }
-    pd_door_close(&pd->door, mem, mem);
+    pd_door_close(&pd->door);
     pd_input_release(&pd->cur);
     pd_input_release(&pd->prev);
     pd_input_release(&pd->proof);
-    pd_mem_end(mem, pd, pd->size);
+    pd_mem_end(&pd->mem);
 }
 
 void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
@@ -129,23 +116,22 @@ static void release_work(pprofdelta *pd)
 {
     pd_mem *mem = &pd->mem;
     pd->is_made = false;
+    pd_output_drop(pd);
     pd_row_set_abandon(&pd->cur.window);
+    pd_row_set_keep_offsets(&pd->cur.window, mem, 0);
     pd_input_release(&pd->cur);
     pd_input_release(&pd->proof);
     pd_input_trim(&pd->prev);
     pd_source_rest(&pd->prev.source);
     pd_row_set_keep_offsets(&pd->prev.window, mem, pd->ledger.keys.len);
-    pd_transfer_release(&pd->prev.transfer, mem);
     trim_text(mem, &pd->schema.text);
     trim_text(mem, &pd->last.build_id);
-    pd_schema_release(&pd->spare_schema, mem);
+    pd_buffer_release(mem, &pd->spare_schema.text);
     pd_buffer_release(mem, &pd->next.build_id);
-    pd_ledger_release(&pd->spare, mem);
+    pd_ledger_clear(&pd->spare, 0);
+    pd_ledger_trim(&pd->spare, mem, 0);
     pd_ledger_trim(&pd->ledger, mem, pd->ledger.keys.len);
     pd_keymap_fold(&pd->ledger.keys, mem);
-    pd_model_release(&pd->door.model, mem);
-    pd_encoder_release(&pd->door.encoder, mem);
-    pd_buffer_release(mem, &pd->door.compressor.out);
 }
 
 /* May a call that E_LIMIT has ended at this stage succeed with less memory? Limits of other stages are

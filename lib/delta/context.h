@@ -19,8 +19,8 @@
 #include "profile/mapping.h"
 
 struct pprofdelta {
-    pd_mem mem;
-    size_t size; /* of the object that begins with the context */
+    pd_mem mem;       /* what is remembered, what the caller chose, and the rows of windows */
+    pd_mem inputs[3]; /* parts of it: an input goes with its own */
     /* What the caller chose. */
     unsigned flags;
     pprofdelta_on_reset on_reset;
@@ -199,6 +199,9 @@ pprofdelta_status pd_output_encode(pprofdelta *pd, pd_bytes *profile, pprofdelta
 /* Compresses that into pd->encoded. If the delta is large, or the profile of a pair, that takes the memory
  * of pd->cur's inflated bytes, and the writer's is given back. So pd->cur cannot be read any more. */
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err);
+
+/* Frees what was made for a window: a delta that was made is not there any more, unless it was compressed there. */
+void pd_output_drop(pprofdelta *pd);
 
 /* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->door.model. */
 pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err); /* types, main mapping */

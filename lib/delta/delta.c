@@ -100,7 +100,7 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
     bool by_identity = pd_is_negative(pd); /* as google/pprof has it */
     const pd_mapped_list *known = pd_has_seen(pd) ? &pd->last.mapped : NULL;
     if (known && !by_identity)
-        PD_TRY(pd_mapped_recognise(&pd->mapped, &pd->mem, known, &pd->cur.tables, err));
+        PD_TRY(pd_mapped_recognise(&pd->mapped, pd->cur.mem, known, &pd->cur.tables, err));
     PD_TRY(pd_remember_input(pd, &pd->cur, known, &pd->next, err));
     if (pd->cur.dump.rate)
         PD_TRY(pd_estimate_begin(pd, err));
@@ -114,7 +114,7 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
 {
     if (pd->mapped.is_renamed)
-        PD_TRY(pd_tables_place(&pd->cur.tables, &pd->mem, err));
+        PD_TRY(pd_tables_place(&pd->cur.tables, pd->cur.mem, err));
     PD_TRY(pd_remember_input(pd, &pd->cur, NULL, &pd->next, err));
     if (pd->mapped.is_renamed || pd->cur.window.unchanged)
         PD_TRY(read_samples(pd, false, err));

@@ -134,10 +134,8 @@ pprofdelta_status pprofdelta_profile_open(const pprofdelta_options *options,
 
 void pprofdelta_profile_free(pprofdelta_profile *profile)
 {
-    if (!profile)
-        return;
-    pd_buffer_release(&profile->pd.mem, &profile->names);
-    pprofdelta_free(&profile->pd);
+    if (profile)
+        pprofdelta_free(&profile->pd);
 }
 
 pprofdelta_status pprofdelta_profile_census(const pprofdelta_profile *profile,
@@ -212,7 +210,7 @@ pprofdelta_status pprofdelta_profile_rewrite(pprofdelta_profile *profile,
     cur->columns = (pd_columns){.len = cur->tables.types_len};
     PD_TRY(pd_input_samples(cur, (pd_sample_taker){0}, err));
     PD_TRY(write_profile(pd, &out, err));
-    return pd_compress(&pd->door.compressor, &pd->mem, out, PD_STEPS_SINK(&pd->steps, sink),
+    return pd_compress(&pd->door.compressor, &pd->door.mem, out, PD_STEPS_SINK(&pd->steps, sink),
                        &written, err);
 }
 

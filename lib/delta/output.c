@@ -11,7 +11,8 @@ static bool is_of_request(const pprofdelta *pd, const pd_input *input)
 
 static pprofdelta_status begin_transfer(pprofdelta *pd, pd_input *input, pprofdelta_error *err)
 {
-    PD_TRY(pd_transfer_begin(&input->transfer, &pd->mem, &input->tables, &pd->door.model, err));
+    PD_TRY(
+        pd_transfer_begin(&input->transfer, &pd->door.mem, &input->tables, &pd->door.model, err));
     if (is_of_request(pd, input))
         input->transfer.more = pd_request_more(&input->otlp, err);
     return PPROFDELTA_OK;
@@ -23,7 +24,7 @@ pprofdelta_status pd_output_begin(pprofdelta *pd, pprofdelta_error *err)
     const pd_tables *t = &cur->tables;
     pd_model *model = &pd->door.model;
     pd->door.encoder.attributes = NULL;
-    pd_model_begin(model, &pd->mem, err);
+    pd_model_begin(model, &pd->door.mem, err);
     PD_TRY(begin_transfer(pd, cur, err));
     if (is_of_request(pd, cur))
         PD_TRY(pd_request_attributes(&cur->otlp, &pd->door.encoder,
@@ -199,26 +200,31 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_decision *decision, p
 
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err)
 {
+    pd_door *d = &pd->door;
     bool saves_memory = pd->mem.is_tight || profile.len > PD_LARGE || pd_gives_back(pd);
-    if (pd->door.compressor.compression == PPROFDELTA_PLAIN || !profile.len) {
+    if (d->compressor.compression == PPROFDELTA_PLAIN || !profile.len) {
         pd->encoded = profile;
         return PPROFDELTA_OK;
     }
-    if (saves_memory)
-        PD_SWAP(pd_buffer, pd->door.compressor.out, pd->cur.source.window);
+    if (!saves_memory)
+        return pd_compress_bytes(&d->compressor, &d->mem, profile, &pd->encoded, err);
+    pd_buffer *window = &pd->cur.source.window;
+    PD_SWAP(pd_buffer, d->compressor.out, *window);
     pprofdelta_status status =
-        pd_compress_bytes(&pd->door.compressor, &pd->mem, profile, &pd->encoded, err);
-    if (saves_memory) {
-        pd_model_release(&pd->door.model, &pd->mem);
-        pd_encoder_release(&pd->door.encoder, &pd->mem);
-        pd_transfer_release(&pd->cur.transfer, &pd->mem);
-        if (!status) { /* before the ledger's second half is touched */
-            pd_buffer *out = &pd->door.compressor.out;
-            pd_mem_trim(&pd->mem, &out->ptr, &out->cap, pd->encoded.len, 1);
-            pd->encoded.ptr = out->ptr;
-        }
+        pd_compress_bytes(&d->compressor, pd->cur.mem, profile, &pd->encoded, err);
+    PD_SWAP(pd_buffer, d->compressor.out, *window);
+    pd_output_drop(pd);
+    if (!status) { /* before the ledger's second half is touched */
+        pd_mem_trim(pd->cur.mem, &window->ptr, &window->cap, pd->encoded.len, 1);
+        pd->encoded.ptr = window->ptr;
     }
     return status;
+}
+
+void pd_output_drop(pprofdelta *pd)
+{
+    pd_door_drop(&pd->door);
+    pd->cur.transfer = pd->prev.transfer = (pd_transfer){.more = NULL};
 }
 
 /* Parses what is to go out, and adds it up. */

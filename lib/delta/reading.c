@@ -64,7 +64,6 @@ static pprofdelta_status convert_input(pd_input *input, const pd_reading *r,
                                        pprofdelta_file_kind kind, pprofdelta_error *err)
 {
     pd_source *source = &input->source;
-    input->has_converted = true;
     if (!source->is_whole)
         PD_TRY(pd_source_open(source, input->mem, r->bytes, 0, err));
     pd_bytes bytes = source->whole;
@@ -86,7 +85,7 @@ pprofdelta_status pd_input_open(pd_input *input, const pd_reading *r, pprofdelta
                                     .left = pd_mem_left(input->mem) +
                                             source->window.cap, /* which is used again */
                                     .needs_all = r->is_whole || r->keeps_bytes,
-                                    .is_tight = input->mem->is_tight,
+                                    .is_tight = pd_mem_is_tight(input->mem),
                                     .chunk = r->chunk};
     input->dump.rate = 0;
     input->dump.has_no_sums = false;
@@ -229,7 +228,7 @@ pprofdelta_status pd_input_parse(pd_input *input, const pd_reading *r, pprofdelt
                                    : read_streamed(input, err);
     if (status)
         return tell_kind(input, r, status, err);
-    if (input->mem->is_tight)
+    if (pd_mem_is_tight(input->mem))
         pd_input_trim(input);
     for (size_t i = 0; i < t->types_len; i++)
         input->names[i] = (pd_type_name){.type = t->strings[t->types[i].type],
@@ -242,7 +241,7 @@ pprofdelta_status pd_input_parse(pd_input *input, const pd_reading *r, pprofdelt
 pprofdelta_status pd_input_samples(pd_input *input, pd_sample_taker taker, pprofdelta_error *err)
 {
     pd_tables *t = &input->tables;
-    pd_sample_reader r = {.parse = {.mem = input->mem, .err = err},
+    pd_sample_reader r = {.parse = {.mem = pd_mem_whole(input->mem), .err = err},
                           .tables = t,
                           .numbers = input->numbers,
                           .columns = &input->columns};
@@ -327,16 +326,7 @@ void pd_input_trim(pd_input *input)
 
 void pd_input_release(pd_input *input)
 {
-    pd_mem *mem = input->mem;
-    const pd_stack_numbers *numbers = input->numbers;
-    pd_buffer_release(mem, &input->text);
-    pd_source_end(&input->source);
-    if (input->has_converted) {
-        pd_dump_release(&input->dump, mem);
-        pd_request_release(&input->otlp, mem);
-    }
-    pd_tables_release(&input->tables, mem);
-    pd_row_set_release(&input->window, mem);
-    pd_transfer_release(&input->transfer, mem);
-    *input = (pd_input){.mem = mem, .numbers = numbers};
+    pd_source_rest(&input->source);
+    pd_mem_drop(input->mem);
+    *input = (pd_input){.mem = input->mem, .numbers = input->numbers};
 }

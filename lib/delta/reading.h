@@ -24,12 +24,12 @@
 #include "text/dump.h"
 
 typedef struct pd_input {
-    pd_mem *mem; /* of all that follows */
+    pd_mem
+        *mem; /* of all that follows, but for the window, which is of the whole, and the transfer */
     const pd_stack_numbers *numbers;
     pd_source source;
     pd_dump dump;         /* if the profile was made of one in text form */
     pd_request otlp;      /* if it was made of an OTLP request */
-    bool has_converted;   /* one of these two has memory */
     size_t converted_len; /* of the text or the request that the profile was made of; else 0 */
     pd_buffer text;       /* the strings, if the source is streamed */
     pd_tables tables;

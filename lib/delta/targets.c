@@ -98,10 +98,3 @@ uint64_t pd_targets_write(pd_targets *t, pd_model *model)
     pd_model_add_comment(model, pd_model_string(model, pd_bytes_of(text)));
     return t->list->number;
 }
-
-void pd_targets_release(pd_targets *t, pd_mem *mem)
-{
-    pd_keymap_release(&t->seen, mem);
-    PD_RELEASE(mem, t->list);
-    PD_RELEASE(mem, t->now);
-}

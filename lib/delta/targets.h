@@ -42,6 +42,4 @@ void pd_targets_add(pd_targets *targets);
 /* Adds the comment with the list, at the end: no target can be added afterwards. Returns the highest id. */
 uint64_t pd_targets_write(pd_targets *targets, pd_model *model);
 
-void pd_targets_release(pd_targets *targets, pd_mem *mem);
-
 #endif

@@ -35,7 +35,7 @@ static head *make_block(pd_arrow *a, size_t size)
 static void release_block(head *h)
 {
     const pprofdelta_allocator allocator = h->allocator;
-    allocator.release(allocator.cookie, h);
+    allocator.release(allocator.cookie, pd_mem_base(h));
 }
 
 /* ---- release ------------------------------------------------------------------------------------ */

@@ -25,6 +25,7 @@ pprofdelta_status pd_door_check(const pd_door_options *o, pprofdelta_error *err)
 pprofdelta_status pd_door_open(pd_door *d, pd_mem *mem, const pd_door_options *o,
                                pprofdelta_error *err)
 {
+    pd_mem_part(&d->mem, mem);
     d->encoder.format = o->format;
     d->compressor.compression =
         pd_encoder_makes_tables(&d->encoder) ? PPROFDELTA_PLAIN : o->compression;
@@ -52,13 +53,18 @@ pprofdelta_status pd_door_describe(pd_door *d, pd_mem *mem, const pprofdelta_val
     return PPROFDELTA_OK;
 }
 
-void pd_door_close(pd_door *d, pd_mem *mem, pd_mem *work)
+void pd_door_drop(pd_door *d)
 {
-    pd_buffer_release(mem, &d->text);
-    pd_buffer_release(mem, &d->resource);
-    pd_model_release(&d->model, work);
-    pd_encoder_release(&d->encoder, work);
-    pd_compressor_fini(&d->compressor, work);
+    pd_tables_drop(&d->encoder.tables);
+    pd_mem_drop(&d->mem);
+    d->model = (pd_model){.samples = 0};
+    d->encoder.out = d->compressor.out = (pd_buffer){0};
+}
+
+void pd_door_close(pd_door *d)
+{
+    pd_door_drop(d);
+    pd_compressor_end(&d->compressor);
 }
 
 /* ---- a write ------------------------------------------------------------------------------------ */

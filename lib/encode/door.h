@@ -19,6 +19,7 @@
 #include "pprofdelta_record.h"
 
 typedef struct pd_door {
+    pd_mem mem;     /* a part of the account that it was opened with: model, encoder, compressor */
     pd_model model; /* what is written */
     pd_encoder encoder;
     pd_compressor compressor;
@@ -51,15 +52,17 @@ typedef struct pd_door_options {
 
 pprofdelta_status pd_door_check(const pd_door_options *options, pprofdelta_error *err);
 
-/* Copies what it needs. After a failure call pd_door_close, too. */
+/* Copies what it needs, to the account `mem`. After a failure call pd_door_close, too. */
 pprofdelta_status pd_door_open(pd_door *door, pd_mem *mem, const pd_door_options *options,
                                pprofdelta_error *err);
 pprofdelta_status pd_door_describe(pd_door *door, pd_mem *mem, const pprofdelta_value_type *types,
                                    size_t types_len, const char *const rest[3],
                                    pprofdelta_error *err);
 
-/* mem: of the options; work: of all else. */
-void pd_door_close(pd_door *door, pd_mem *mem, pd_mem *work);
+/* Frees what was made for a window. What was made of the options stays. */
+void pd_door_drop(pd_door *door);
+
+void pd_door_close(pd_door *door);
 
 /* What a door does itself in a write. make: the bytes that go out. send: hands them to the sink; NULL: calls it. */
 typedef struct pd_door_job {

@@ -42,12 +42,6 @@ const pprofdelta_sink *pd_encoder_sink(const pd_encoder *e, const pprofdelta_sin
     return own;
 }
 
-void pd_encoder_release(pd_encoder *e, pd_mem *mem)
-{
-    pd_buffer_release(mem, &e->out);
-    pd_tables_drop(&e->tables);
-}
-
 /* ---- the resource ------------------------------------------------------------------------------- */
 
 /* The first or the last attribute with the key of this one. */

@@ -68,8 +68,6 @@ const pprofdelta_sink *pd_encoder_sink(const pd_encoder *encoder, const pprofdel
 /* Tables that were not moved: adds up the value columns. */
 void pd_encoder_sums(const pd_encoder *encoder, size_t types, pprofdelta_sum *sums);
 
-void pd_encoder_release(pd_encoder *encoder, pd_mem *mem);
-
 /* OTLP: the names of the attributes that the flags of a mapping are, from has_functions on. */
 enum { PD_OTLP_MAPPING_FLAGS = 4 };
 extern const char *const pd_otlp_mapping_has[PD_OTLP_MAPPING_FLAGS];

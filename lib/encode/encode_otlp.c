@@ -518,25 +518,16 @@ static void begin_otlp(pd_otlp *o, const pd_model *m)
     }
 }
 
-static void release_otlp(pd_otlp *o, pd_mem *mem)
-{
-    for (size_t i = 0; i < sizeof o->buffers / sizeof *o->buffers; i++)
-        pd_buffer_release(mem, &o->buffers[i]);
-    for (size_t i = 0; i < sizeof o->keys / sizeof *o->keys; i++)
-        pd_keymap_release(&o->keys[i], mem);
-    for (size_t i = 0; i < sizeof o->ids / sizeof *o->ids; i++)
-        pd_mem_release(mem, &o->ids[i], &o->ids_caps[i], sizeof *o->ids[i]);
-    PD_RELEASE(mem, o->set_ends);
-    PD_RELEASE(mem, o->picks);
-}
-
 pprofdelta_status pd_encode_otlp(pd_encoder *e, const pd_model *m, const pd_model_header *h)
 {
     pd_otlp o = {.model = m, .attributes = e->attributes, .format = e->format};
     pd_bytes resource = e->attributes ? e->attributes->resource : e->resource;
     pd_model_sample sample;
     uint64_t number = 0;
+    pd_mem work; /* all but e->out is gone at the end */
+    pd_mem_part(&work, m->writer.mem);
     o.writer = m->writer;
+    o.writer.mem = &work;
     o.name = pd_otlp_name(m, resource);
     begin_otlp(&o, m);
     if (!o.writer.status)
@@ -554,9 +545,11 @@ pprofdelta_status pd_encode_otlp(pd_encoder *e, const pd_model *m, const pd_mode
         pd_otlp_string(&o, m->types[i].unit);
     }
     e->out.len = 0;
+    pd_mem_pass(m->writer.mem, &work, e->out.ptr);
     if (!o.writer.status && has_samples)
         join_request(&o, h, resource, &e->out);
+    pd_mem_pass(&work, m->writer.mem, e->out.ptr);
     e->strings = o.contents[PD_OTLP_DICTIONARY_STRING_TABLE - 1].len + 1;
-    release_otlp(&o, m->writer.mem);
+    pd_mem_drop(&work);
     return o.writer.status;
 }

@@ -412,16 +412,6 @@ static void make_all(table_maker *t, pprofdelta_tables *out, pd_bytes resource,
     make_stacks(t, &out->stacks);
 }
 
-static void release_maker(table_maker *t, pd_mem *mem)
-{
-    pd_table_rows_release(&t->rows, mem);
-    pd_buffer_release(mem, &t->scratch);
-    for (size_t i = 0; i < sizeof t->dictionaries / sizeof *t->dictionaries; i++) {
-        PD_RELEASE(mem, t->dictionaries[i].indices);
-        PD_RELEASE(mem, t->dictionaries[i].strings);
-    }
-}
-
 static void drop_table(pprofdelta_table *table)
 {
     if (table->schema.release)
@@ -441,14 +431,17 @@ void pd_tables_drop(pprofdelta_tables *tables)
 pprofdelta_status pd_encode_tables(pd_encoder *e, const pd_model *m, const pd_model_header *h,
                                    uint64_t *size)
 {
+    pd_mem work;
     table_maker t = {.model = m, .rows = {.model = m, .w = m->writer}};
     t.a.writer = t.w = &t.rows.w;
+    pd_mem_part(&work, m->writer.mem);
+    t.w->mem = &work;
     pd_tables_drop(&e->tables);
     e->tables = (pprofdelta_tables){.size = sizeof e->tables};
-    pd_mem_init(&t.a.mem, e->has_lasting_malloc ? NULL : &m->writer.mem->allocator,
-                pd_mem_left(m->writer.mem));
+    pd_mem_init(&t.a.mem, e->has_lasting_malloc ? NULL : &work.whole->allocator,
+                pd_mem_left(&work));
     make_all(&t, &e->tables, e->resource, h);
-    release_maker(&t, m->writer.mem);
+    pd_mem_drop(&work);
     if (t.w->status)
         pd_tables_drop(&e->tables);
     *size = t.a.mem.used;

@@ -35,27 +35,16 @@ typedef struct pd_otlp {
     pprofdelta_format format;
     pd_bytes name; /* see otlp_name.c */
     pd_writer writer;
-    union { /* buffers[] is all of them, for release; likewise keys[] and ids[] */
-        struct {
-            pd_buffer tables[PD_OTLP_TABLES];
-            pd_buffer samples[PPROFDELTA_MAX_TYPES];
-            pd_buffer list;     /* attribute indices */
-            pd_buffer fields;   /* of a Sample, before its values */
-            pd_buffer repaired; /* a text */
-            pd_buffer
-                set_bytes; /* sets of labels: the fields of a Sample with attributes and the link */
-            pd_buffer common; /* what all Profiles have, but for their attributes */
-            pd_buffer common_list;
-        };
-        pd_buffer buffers[PD_OTLP_TABLES + PPROFDELTA_MAX_TYPES + 6];
-    };
-    union {
-        struct {
-            pd_keymap contents[PD_OTLP_TABLES], sets, label_keys;
-        };
-        pd_keymap keys[PD_OTLP_TABLES + 2];
-    };
-    union { /* indices by id; 0: not known yet, or entry 0 */
+    pd_buffer tables[PD_OTLP_TABLES];
+    pd_buffer samples[PPROFDELTA_MAX_TYPES];
+    pd_buffer list;      /* attribute indices */
+    pd_buffer fields;    /* of a Sample, before its values */
+    pd_buffer repaired;  /* a text */
+    pd_buffer set_bytes; /* sets of labels: the fields of a Sample with attributes and the link */
+    pd_buffer common;    /* what all Profiles have, but for their attributes */
+    pd_buffer common_list;
+    pd_keymap contents[PD_OTLP_TABLES], sets, label_keys;
+    union { /* indices by id; 0: not known yet, or entry 0. ids[] is all of them */
         struct {
             uint32_t *strings, *functions, *mappings, *locations;
         };

@@ -31,7 +31,6 @@ static void make_texts(pd_table_rows *t)
             t->texts[i].ptr = at;
             at += t->texts[i].len;
         }
-    pd_buffer_release(t->w.mem, &one);
 }
 
 /* The number of a text, which may be new. There is room. */
@@ -138,19 +137,4 @@ void pd_table_rows_choose(pd_table_rows *t)
     make_texts(t);
     choose_functions(t);
     choose_locations(t);
-}
-
-void pd_table_rows_release(pd_table_rows *t, pd_mem *mem)
-{
-    pd_row_set *const sets[] = {&t->functions, &t->locations, &t->stacks};
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        pd_keymap_release(&sets[i]->keys, mem);
-        PD_RELEASE(mem, sets[i]->of);
-    }
-    pd_buffer_release(mem, &t->repaired);
-    pd_buffer_release(mem, &t->places);
-    PD_RELEASE(mem, t->texts);
-    PD_RELEASE(mem, t->function_keys);
-    PD_RELEASE(mem, t->location_keys);
-    PD_RELEASE(mem, t->files);
 }

@@ -48,6 +48,4 @@ uint64_t pd_table_rows_stack(pd_table_rows *t, pd_bytes stack);
 pd_key pd_table_rows_function_key(const pd_table_rows *t, uint32_t function);
 pd_place pd_table_rows_place(const pd_table_rows *t, uint32_t mapping);
 
-void pd_table_rows_release(pd_table_rows *t, pd_mem *mem);
-
 #endif

@@ -175,18 +175,15 @@ pprofdelta_status pd_batch_open(pprofdelta_heap *heap, pprofdelta_error *err)
 
 static void release_buffers(pd_batch_writer *writer)
 {
-    pd_model_release(&writer->door.model, &writer->mem);
-    pd_encoder_release(&writer->door.encoder, &writer->mem);
-    pd_buffer_release(&writer->mem, &writer->door.compressor.out);
+    pd_door_drop(&writer->door);
     if (writer->mem.used > KEEP)
         pd_places_trim(&writer->places, &writer->mem);
 }
 
 void pd_batch_close(pprofdelta_heap *heap)
 {
-    pd_batch_writer *writer = &heap->writer;
-    pd_door_close(&writer->door, &writer->mem, &writer->mem);
-    pd_places_release(&writer->places, &writer->mem);
+    pd_door_close(&heap->writer.door);
+    pd_mem_drop(&heap->writer.mem);
 }
 
 typedef struct outgoing {
@@ -214,7 +211,7 @@ static pprofdelta_status make_batch(void *cookie, pd_bytes *out, pprofdelta_erro
     pprofdelta_status status = pd_batch_compose(s->heap, s->inuse, out, err);
     pd_heap_copy_maps(s->heap);
     PD_TRY(status);
-    return pd_compress_bytes(&writer->door.compressor, &writer->mem, *out, out, err);
+    return pd_compress_bytes(&writer->door.compressor, &writer->door.mem, *out, out, err);
 }
 
 pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,

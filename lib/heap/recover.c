@@ -332,7 +332,7 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
             status = PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_RECOVER, NULL,
                              "no memory for the sites");
     }
-    pd_mem_release(&r->heap->writer.mem, &labels, &labels_cap, sizeof *labels);
+    pd_mem_release(&r->heap->writer.mem, &labels, &labels_cap);
     if (!status && !found)
         status = refuse_remains(err, "the remains are damaged: none of the stacks can be read");
     return status ? status : count_lost(pool, r->dead.sites.chains.len, found, &r->lost_sites, err);

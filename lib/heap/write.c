@@ -218,7 +218,7 @@ pprofdelta_status pd_batch_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     };
     pd_places_clear_places(&writer->places); /* a number may get another meaning */
     PD_TRY(pd_places_begin(&writer->places, writer->loads, &writer->mem, err));
-    pd_model_begin(&writer->door.model, &writer->mem, err);
+    pd_model_begin(&writer->door.model, &writer->door.mem, err);
     pd_export_hold_peak(heap);
     write_types(&w);
     pd_places_write_main(&writer->places, w.out);

@@ -148,13 +148,3 @@ void pd_ledger_commit(pd_ledger *ledger)
     }
     ledger->committed = ledger->kept = ledger->keys.len;
 }
-
-void pd_ledger_release(pd_ledger *ledger, pd_mem *mem)
-{
-    pd_keymap_release(&ledger->keys, mem);
-    PD_RELEASE(mem, ledger->base);
-    PD_RELEASE(mem, ledger->seen);
-    pd_mem_release(mem, &ledger->side, &ledger->side_cap, 1);
-    PD_RELEASE(mem, ledger->tried);
-    *ledger = (pd_ledger){0};
-}

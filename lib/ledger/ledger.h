@@ -51,7 +51,7 @@ void pd_ledger_clear(pd_ledger *ledger, size_t counters);
 pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
                                     pprofdelta_error *err);
 
-/* Shrinks the arrays to `room` entries, at least as many as there are. */
+/* Shrinks the arrays to `room` entries, at least as many as there are; 0 releases them. */
 void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room);
 
 /* Gives each entry a side of side_len zero bytes. There must be none so far. */
@@ -104,7 +104,5 @@ void pd_ledger_exchange(pd_ledger *ledger);
 /* The open attempt has arrived: what it had becomes the base. Drops the entries unseen for longest
  * while the others outnumber the living. */
 void pd_ledger_commit(pd_ledger *ledger);
-
-void pd_ledger_release(pd_ledger *ledger, pd_mem *mem);
 
 #endif

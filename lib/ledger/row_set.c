@@ -200,16 +200,7 @@ void pd_row_set_keep_offsets(pd_row_set *w, pd_mem *mem, size_t rows)
     PD_RELEASE(mem, w->entry);
     PD_RELEASE(mem, w->values);
     PD_RELEASE(mem, w->trace);
-    PD_TRIM(mem, w->offset, rows);
-}
-
-void pd_row_set_release(pd_row_set *w, pd_mem *mem)
-{
-    PD_RELEASE(mem, w->entry);
-    PD_RELEASE(mem, w->offset);
-    PD_RELEASE(mem, w->values);
-    PD_RELEASE(mem, w->trace);
     PD_RELEASE(mem, w->place);
     PD_RELEASE(mem, w->order);
-    *w = (pd_row_set){0};
+    PD_TRIM(mem, w->offset, rows);
 }

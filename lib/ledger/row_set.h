@@ -166,9 +166,7 @@ void pd_row_set_attempt(pd_row_set *window, pd_commit how);
 /* Removes the window's new entries from the ledger. The window is empty afterwards. */
 void pd_row_set_abandon(pd_row_set *window);
 
-/* After a commit: keeps the offsets of `rows` rows and releases the other arrays. */
+/* After a commit: keeps the offsets of `rows` rows and releases the other arrays. 0: releases all. */
 void pd_row_set_keep_offsets(pd_row_set *window, pd_mem *mem, size_t rows);
-
-void pd_row_set_release(pd_row_set *window, pd_mem *mem);
 
 #endif

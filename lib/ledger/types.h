@@ -62,9 +62,4 @@ pprofdelta_status pd_schema_match(const pd_schema *schema, const pd_type_name *n
 pprofdelta_status pd_schema_agree(const pd_schema *schema, const pd_type_name *names,
                                   const pd_columns *columns, pprofdelta_error *err);
 
-static inline void pd_schema_release(pd_schema *schema, pd_mem *mem)
-{
-    pd_buffer_release(mem, &schema->text);
-}
-
 #endif

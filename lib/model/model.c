@@ -28,24 +28,6 @@ void pd_model_go_on(pd_model *m, pd_mem *mem, pprofdelta_error *err)
     m->lines_len = locations ? m->locations[locations - 1].lines_end : 0;
 }
 
-void pd_model_release(pd_model *m, pd_mem *mem)
-{
-    for (size_t i = 0; i < sizeof m->buffers / sizeof *m->buffers; i++)
-        pd_buffer_release(mem, &m->buffers[i]);
-    for (size_t i = 0; i < sizeof m->keys / sizeof *m->keys; i++)
-        pd_keymap_release(&m->keys[i], mem);
-    for (size_t i = 0; i < PD_OWNERS; i++)
-        PD_RELEASE(mem, m->owned[i].list);
-    PD_RELEASE(mem, m->strings);
-    PD_RELEASE(mem, m->mappings);
-    PD_RELEASE(mem, m->known);
-    PD_RELEASE(mem, m->functions);
-    PD_RELEASE(mem, m->lines);
-    PD_RELEASE(mem, m->locations);
-    PD_RELEASE(mem, m->attributes);
-    PD_RELEASE(mem, m->comments);
-}
-
 /* Makes room for one more element of a list. Returns whether there is. */
 #define HAS_ROOM(m, list, len)                                                                     \
     (!(m)->writer.status &&                                                                        \

@@ -93,7 +93,7 @@ typedef struct pd_model_known {
 
 typedef struct pd_model {
     pd_writer writer;
-    union { /* keys[] is all of them, for begin and release; likewise buffers[] */
+    union { /* keys[] is all of them; likewise buffers[] */
         struct {
             pd_keymap string_keys, mapping_keys, function_keys, location_keys, attribute_keys;
         };
@@ -133,8 +133,6 @@ void pd_model_begin(pd_model *model, pd_mem *mem, pprofdelta_error *err);
 /* For a sample more, maybe after a failure: what a failure left of the one before is taken back, but for what it
  * referred to. A new model, or one that has moved, may be told of another account. */
 void pd_model_go_on(pd_model *model, pd_mem *mem, pprofdelta_error *err);
-
-void pd_model_release(pd_model *model, pd_mem *mem);
 
 /* ---- strings, types, comments ------------------------------------------------------------------ */
 

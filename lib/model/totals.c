@@ -88,11 +88,3 @@ void pd_totals_write(const pd_totals *t, const pd_columns *columns, pd_transfer 
         pd_model_add_sample(m, values);
     }
 }
-
-void pd_totals_release(pd_totals *t, pd_mem *mem)
-{
-    pd_ledger_release(&t->ledger, mem);
-    pd_model_release(&t->model, mem);
-    PD_RELEASE(mem, t->offsets);
-    pd_buffer_release(mem, &t->spare);
-}

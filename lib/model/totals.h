@@ -42,6 +42,4 @@ bool pd_totals_finish(pd_totals *totals, const pd_columns *columns);
  * the values as they are. Failures are sticky in the other model. */
 void pd_totals_write(const pd_totals *totals, const pd_columns *columns, pd_transfer *transfer);
 
-void pd_totals_release(pd_totals *totals, pd_mem *mem);
-
 #endif

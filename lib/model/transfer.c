@@ -40,12 +40,6 @@ pprofdelta_status pd_transfer_begin_model(pd_transfer *t, pd_mem *mem, const pd_
                           model, err);
 }
 
-void pd_transfer_release(pd_transfer *t, pd_mem *mem)
-{
-    for (size_t i = 0; i < sizeof t->ids / sizeof *t->ids; i++)
-        pd_mem_release(mem, &t->ids[i], &t->caps[i], sizeof *t->ids[i]);
-}
-
 /* ---- the source --------------------------------------------------------------------------------- */
 
 /* Mappings are equal if file, offset and length are; without a file, if place and name are. */

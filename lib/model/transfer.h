@@ -54,6 +54,4 @@ void pd_transfer_expect_mappings(pd_transfer *transfer);
  * profile was checked by the second pass. */
 void pd_transfer_sample(pd_transfer *transfer, uint64_t offset);
 
-void pd_transfer_release(pd_transfer *transfer, pd_mem *mem);
-
 #endif

@@ -115,7 +115,7 @@ void pd_key_values_walk(pd_request *r, const char *name, pd_reader message, uint
             check_key_value(r, name, &f, &keys);
     pd_parse_end(&r->parse, name, &message);
     r->facts.listed += r->depth ? 0 : keys.len;
-    pd_keymap_release(&keys, r->parse.mem);
+    pd_keymap_trim(&keys, r->parse.mem, 0);
 }
 
 static void walk_array(pd_request *r, const char *name, pd_reader array, pd_buffer *out)

@@ -465,15 +465,3 @@ void pd_dictionary_clear(pd_dictionary *d)
     d->is_found = false;
     memset(d->has_zero, 0, sizeof d->has_zero);
 }
-
-void pd_dictionary_release(pd_dictionary *d, pd_mem *mem)
-{
-    for (unsigned i = 1; i <= PD_OTLP_DICTIONARY_STACK_TABLE; i++) {
-        pd_mem_release(mem, &d->tables[i].entries, &d->tables[i].cap, sizeof *d->tables[i].entries);
-    }
-    pd_keymap_release(&d->numbers, mem);
-    PD_RELEASE(mem, d->strings);
-    PD_RELEASE(mem, d->attributes);
-    PD_RELEASE(mem, d->marks);
-    *d = (pd_dictionary){0};
-}

@@ -112,6 +112,5 @@ void pd_dictionary_read(pd_request *r);
 
 /* Ends the work on one request; keeps the capacity. */
 void pd_dictionary_clear(pd_dictionary *dictionary);
-void pd_dictionary_release(pd_dictionary *dictionary, pd_mem *mem);
 
 #endif

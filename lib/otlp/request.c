@@ -552,22 +552,3 @@ pprofdelta_status pd_request_read(pd_request *r, pd_mem *mem, pd_bytes *bytes,
     *bytes = pd_buffer_bytes(&r->profile);
     return PPROFDELTA_OK;
 }
-
-void pd_request_release(pd_request *r, pd_mem *mem)
-{
-    pd_dictionary_release(&r->dictionary, mem);
-    pd_keymap_release(&r->keys, mem);
-    pd_keymap_release(&r->comments, mem);
-    pd_buffer *const buffers[] = {
-        &r->profile,          &r->part,         &r->text, &r->stack, &r->labels, &r->common,
-        &r->written_resource, &r->written_scope};
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        pd_buffer_release(mem, buffers[i]);
-    PD_RELEASE(mem, r->sources);
-    PD_RELEASE(mem, r->profiles);
-    pd_mem_release(mem, &r->points.at, &r->points.cap, sizeof *r->points.at);
-    pd_mem_release(mem, &r->times.at, &r->times.cap, sizeof *r->times.at);
-    PD_RELEASE(mem, r->rows);
-    PD_RELEASE(mem, r->values);
-    *r = (pd_request){0};
-}

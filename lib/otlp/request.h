@@ -144,8 +144,6 @@ void pd_request_profiles(pd_request *r, pd_model *c);
 /* What the transfer of the profile puts to the writer: the attributes of mappings, locations, samples. */
 const pd_transfer_more *pd_request_more(pd_request *r, pprofdelta_error *err);
 
-void pd_request_release(pd_request *r, pd_mem *mem);
-
 /* Returns whether a pprof profile has a field for the attribute of a Profile with this key, a number. */
 bool pd_request_has_field(pd_request *r, uint64_t key);
 

@@ -271,7 +271,7 @@ static pd_encoded write_frame(pd_places *p, pd_model *out, const pprofdelta_fram
     pprofdelta_symbol symbol = {.frames = frame, .frames_len = 1};
     pd_symbol_place place;
     if (!w->status)
-        w->status = make_place(p, w->mem, &symbol, &place, w->err);
+        w->status = make_place(p, pd_mem_whole(w->mem), &symbol, &place, w->err);
     if (w->status)
         return 0;
     set_mapping(p, &place, PD_MAP_NONE);
@@ -285,7 +285,7 @@ static pd_encoded write_address(pd_places *p, pd_model *out, uint64_t address, u
     pd_writer *w = &out->writer;
     uint32_t found;
     if (!w->status)
-        w->status = find_mapped(p, w->mem, address, era, &found, w->err);
+        w->status = find_mapped(p, pd_mem_whole(w->mem), address, era, &found, w->err);
     if (w->status)
         return 0;
     pd_symbol_place *place = &p->places[found];
@@ -323,15 +323,7 @@ void pd_places_clear(pd_places *p)
 
 void pd_places_trim(pd_places *p, pd_mem *mem)
 {
-    pd_keymap_release(&p->keys, mem);
+    pd_keymap_trim(&p->keys, mem, 0);
     PD_RELEASE(mem, p->places);
     pd_buffer_release(mem, &p->frames);
-}
-
-void pd_places_release(pd_places *p, pd_mem *mem)
-{
-    pd_places_trim(p, mem);
-    pd_maps_release(&p->maps, mem);
-    PD_RELEASE(mem, p->spans);
-    PD_RELEASE(mem, p->known_maps);
 }

@@ -132,6 +132,4 @@ void pd_places_clear(pd_places *places);
 /* Releases the memory of the places. They must have been forgotten before the next profile. */
 void pd_places_trim(pd_places *places, pd_mem *mem);
 
-void pd_places_release(pd_places *places, pd_mem *mem);
-
 #endif

@@ -99,13 +99,3 @@ uint32_t pd_maps_find(const pd_maps *m, uint64_t address)
         return PD_MAP_NONE;
     return m->sorted[low];
 }
-
-void pd_maps_release(pd_maps *m, pd_mem *mem)
-{
-    pd_mem_release(mem, &m->maps, &m->cap, sizeof *m->maps);
-    PD_RELEASE(mem, m->sorted);
-    pd_keymap_release(&m->keys, mem);
-    pd_buffer_release(mem, &m->text);
-    pd_buffer_release(mem, &m->file);
-    *m = (pd_maps){.main = PD_MAP_NONE};
-}

@@ -70,6 +70,4 @@ static inline pd_bytes pd_maps_build_id(const pd_maps *maps, uint32_t map)
 /* Removes all mappings and keeps the capacity. */
 void pd_maps_clear(pd_maps *maps);
 
-void pd_maps_release(pd_maps *maps, pd_mem *mem);
-
 #endif

@@ -93,12 +93,6 @@ uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id)
     return position == PD_KEYMAP_NONE ? PD_IDMAP_NONE : (uint32_t)map->sequential + position;
 }
 
-static void idmap_release(pd_idmap *map, pd_mem *mem)
-{
-    pd_keymap_release(&map->others, mem);
-    *map = (pd_idmap){0};
-}
-
 /* ---- the parts of a profile -------------------------------------------------------------------- */
 
 /* Gives the id the next index. After a failure the map cannot be used. */
@@ -484,22 +478,4 @@ void pd_tables_trim(pd_tables *t, pd_mem *mem)
     PD_TRIM(mem, t->functions, t->functions_len);
     PD_TRIM(mem, t->lines, t->lines_len);
     PD_TRIM(mem, t->locations, t->locations_len);
-}
-
-void pd_tables_release(pd_tables *t, pd_mem *mem)
-{
-    PD_RELEASE(mem, t->types);
-    PD_RELEASE(mem, t->comments);
-    PD_RELEASE(mem, t->strings);
-    PD_RELEASE(mem, t->mappings);
-    PD_RELEASE(mem, t->functions);
-    PD_RELEASE(mem, t->lines);
-    PD_RELEASE(mem, t->locations);
-    PD_RELEASE(mem, t->idents);
-    PD_RELEASE(mem, t->places);
-    PD_RELEASE(mem, t->string_keys);
-    idmap_release(&t->mapping_map, mem);
-    idmap_release(&t->function_map, mem);
-    idmap_release(&t->location_map, mem);
-    *t = (pd_tables){0};
 }

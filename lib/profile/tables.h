@@ -155,6 +155,4 @@ pprofdelta_status pd_tables_identify(pd_tables *tables, pd_mem *mem, pprofdelta_
 /* Shrinks the arrays of parsed tables to their lengths. */
 void pd_tables_trim(pd_tables *tables, pd_mem *mem);
 
-void pd_tables_release(pd_tables *tables, pd_mem *mem);
-
 #endif

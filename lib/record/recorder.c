@@ -102,17 +102,8 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
 {
     if (!r)
         return;
-    pd_mem *mem = &r->mem;
-    pd_schema_release(&r->schema, mem);
-    pd_door_close(&r->door, mem, mem);
-    pd_ledger_release(&r->ledger, mem);
-    pd_row_set_release(&r->window, mem);
-    PD_RELEASE(mem, r->kept_at);
-    pd_buffer_release(mem, &r->arena);
-    pd_places_release(&r->places, mem);
-    pd_totals_release(&r->sum, mem);
-    pd_transfer_release(&r->transfer, mem);
-    pd_mem_end(mem, r, sizeof *r);
+    pd_door_close(&r->door);
+    pd_mem_end(&r->mem);
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */

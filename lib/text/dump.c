@@ -222,10 +222,3 @@ bool pd_dump_unsample(const pd_dump *d, int64_t *values)
         fits &= pd_unsample(d->rate, &values[i], &values[i + 1]);
     return fits;
 }
-
-void pd_dump_release(pd_dump *d, pd_mem *mem)
-{
-    pd_model_release(&d->model, mem);
-    pd_maps_release(&d->maps, mem);
-    *d = (pd_dump){0};
-}

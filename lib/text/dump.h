@@ -39,6 +39,4 @@ pprofdelta_status pd_dump_read(pd_dump *dump, pd_mem *mem, bool is_raw, pd_bytes
  * bits. */
 bool pd_dump_unsample(const pd_dump *dump, int64_t *values);
 
-void pd_dump_release(pd_dump *dump, pd_mem *mem);
-
 #endif

@@ -69,7 +69,7 @@ static void with_less(const uint8_t *data, size_t size, uint64_t limit, pd_bytes
     require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
     if (!status)
         require(bytes.len == whole.len && !memcmp(bytes.ptr, whole.ptr, whole.len));
-    pd_request_release(&less, &mem);
+    pd_mem_drop(&mem);
     require(mem.used == 0);
 }
 
@@ -170,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         with_less(data, size, mem.peak / 2 + 1, bytes);
         with_less(data, size, mem.peak, bytes);
     }
-    pd_request_release(&otlp, &mem);
+    pd_mem_drop(&mem);
     require(mem.used == 0);
     return 0;
 }

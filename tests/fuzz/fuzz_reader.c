@@ -142,7 +142,8 @@ static void require_all_ways(const uint8_t *bytes, size_t len)
         memcpy(copy, bytes, len);
     if (!pd_tables_parse(&w.tables, &w.mem, (pd_bytes){copy, len}, NULL))
         require_same_samples(&w, copy + len + PD_QUICK_SLACK);
-    pd_tables_release(&w.tables, &w.mem);
+    pd_mem_drop(&w.mem);
+    w.tables = (pd_tables){.samples = 0};
     require(!w.mem.used);
     free(copy);
 }

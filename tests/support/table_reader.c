@@ -143,8 +143,7 @@ const char *tables_malformed(const pprofdelta_tables *t)
 
 void table_ids_free(table_ids *ids)
 {
-    pd_keymap_release(&ids->texts, &ids->mem);
-    pd_keymap_release(&ids->ids, &ids->mem);
+    pd_mem_drop(&ids->mem);
 }
 
 static bool is_id_of(table_ids *ids, const char *name, int64_t id)

@@ -91,7 +91,7 @@ TEST(this_process_is_as_the_loader_says)
     CHECK(pd_maps_find(&maps, 1) == PD_MAP_NONE && pd_maps_find(&maps, UINT64_MAX) == PD_MAP_NONE);
     size_t before = maps.len;
     CHECK(pd_maps_read(&maps, &mem, NULL) == PPROFDELTA_OK && maps.len == before);
-    pd_maps_release(&maps, &mem);
+    pd_mem_drop(&mem);
     CHECK(mem.used == 0);
 }
 
@@ -117,7 +117,7 @@ TEST(two_regions_of_one_made_up_name_stay_apart)
         found[i] = map;
     }
     CHECK(found[0] != found[1]);
-    pd_maps_release(&maps, &mem);
+    pd_mem_drop(&mem);
     for (size_t i = 0; i < 2; i++)
         munmap(at[i], SIZE);
 }
@@ -148,7 +148,7 @@ static void time_reading(size_t count, double *least)
             uint32_t map = pd_maps_find(&maps, (uintptr_t)(at + 2 * i * page));
             CHECK(map < maps.len && maps.maps[map].start == (uintptr_t)(at + 2 * i * page));
         }
-        pd_maps_release(&maps, &mem);
+        pd_mem_drop(&mem);
         munmap(at, len);
     }
     close(fd);
@@ -186,7 +186,7 @@ static const char *build_id_of(const char *name, pd_mem *mem, char *out, size_t 
         if (is(pd_maps_name(&maps, i), name))
             snprintf(out, size, "%.*s", (int)pd_maps_build_id(&maps, i).len,
                      (const char *)pd_maps_build_id(&maps, i).ptr);
-    pd_maps_release(&maps, mem);
+    pd_mem_drop(mem);
     return out;
 }
 

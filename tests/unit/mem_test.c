@@ -80,4 +80,71 @@ TEST(more_elements_than_there_are_numbers_are_refused)
     CHECK(t.calls == 0 && mem.used == 0);
 }
 
+enum { ARRAYS = 24, ACCOUNTS = 3 };
+
+/* Arrays that grow, shrink, move to another account, and are released, in an account and two parts of it. Whatever
+ * the allocator does, they keep their bytes, and each account frees its own. */
+static void use_accounts(tracker *t, pd_mem accounts[ACCOUNTS], array arrays[ARRAYS],
+                         size_t in[ARRAYS])
+{
+    uint32_t random = 1;
+    for (size_t step = 0; step < 2000; step++) {
+        random = random * 1664525 + 1013904223;
+        size_t n = random >> 8 & 15, cap = random >> 12 & 255, before = arrays[n].cap;
+        pd_mem *mem = &accounts[in[n]];
+        if (step % 7 == 0) {
+            in[n] = (in[n] + 1) % ACCOUNTS;
+            pd_mem_pass(mem, &accounts[in[n]], arrays[n].ptr);
+        } else if (step % 5 == 0) {
+            pd_mem_trim(mem, &arrays[n].ptr, &arrays[n].cap, cap, 1);
+        } else if (!pd_mem_grow(mem, &arrays[n].ptr, &arrays[n].cap, cap, 1, NULL)) {
+            memset(arrays[n].ptr + before, (int)n, arrays[n].cap - before);
+        }
+        for (size_t i = 0; i < arrays[n].cap; i++)
+            REQUIRE(arrays[n].ptr[i] == n);
+        REQUIRE(accounts[0].used == t->live);
+    }
+}
+
+TEST(an_account_is_freed_in_one_call)
+{
+    for (size_t nth = 0; nth < 40; nth++) {
+        tracker t = {.fail_at = nth, .is_alone = true};
+        pd_mem accounts[ACCOUNTS], moved;
+        array arrays[ARRAYS] = {{0}};
+        size_t in[ARRAYS], held = 0;
+        accounts[0] = mem_of(&t, 1 << 20);
+        pd_mem_part(&accounts[1], &accounts[0]);
+        pd_mem_part(&accounts[2], &accounts[1]); /* of the same whole */
+        for (size_t n = 0; n < ARRAYS; n++)
+            in[n] = n % ACCOUNTS;
+        use_accounts(&t, accounts, arrays, in);
+        moved = accounts[2];
+        pd_mem_drop(&moved);
+        for (size_t n = 0; n < ARRAYS; n++)
+            held += arrays[n].ptr && in[n] != 2 ? arrays[n].cap + sizeof(pd_mem_block) : 0;
+        CHECK_MSG(t.live == held && accounts[0].used == held && held, "%zu: %zu", nth, held);
+        pd_mem_drop(&accounts[1]);
+        pd_mem_drop(&accounts[0]);
+        CHECK(!t.live && !accounts[0].used && accounts[0].peak == t.peak);
+    }
+}
+
+/* A part has the limit of the whole. */
+TEST(a_limit_counts_what_all_parts_hold)
+{
+    enum { LIMIT = 10000 };
+    tracker t = {0};
+    pd_mem whole = mem_of(&t, LIMIT), part;
+    array a = {0}, b = {0};
+    pd_mem_part(&part, &whole);
+    CHECK(!pd_mem_reserve(&whole, &a.ptr, &a.cap, LIMIT / 2, 1, NULL));
+    CHECK(pd_mem_left(&part) == pd_mem_left(&whole) && pd_mem_left(&part) < LIMIT / 2);
+    CHECK(pd_mem_reserve(&part, &b.ptr, &b.cap, LIMIT / 2, 1, NULL) == PPROFDELTA_E_LIMIT);
+    pd_mem_drop(&whole);
+    CHECK(!pd_mem_reserve(&part, &b.ptr, &b.cap, LIMIT / 2, 1, NULL));
+    pd_mem_drop(&part);
+    CHECK(!t.live && !whole.used);
+}
+
 TEST_MAIN()

@@ -124,7 +124,7 @@ TEST(labels_are_dropped_from_the_front)
         for (size_t i = 4 - left; i < 4; i++)
             CHECK(pd_model_next_label(&s.labels, &label) && label.num == (int64_t)i << (8 * i));
         CHECK(!pd_model_next_label(&s.labels, &label));
-        pd_model_release(&m, &mem);
+        pd_mem_drop(&mem);
     }
 }
 
@@ -154,9 +154,7 @@ TEST(a_copy_has_the_samples_and_only_what_they_use)
     for (unsigned n = 1; n < SAMPLES; n += 13)
         CHECK(pd_model_next_sample(&to, &at, &s) && is_right(&to, &s, n, 0x10000));
     CHECK(!pd_model_next_sample(&to, &at, &s) && to.location_keys.len < from.location_keys.len);
-    pd_transfer_release(&copy, &mem);
-    pd_model_release(&from, &mem);
-    pd_model_release(&to, &mem);
+    pd_mem_drop(&mem);
     CHECK(!mem.used);
 }
 
@@ -186,7 +184,7 @@ TEST(whichever_allocation_fails_the_model_goes_on)
             CHECK_MSG(pd_model_next_sample(&m, &at, &s) && is_right(&m, &s, added[i], 0),
                       "allocation %zu, sample %u", nth, added[i]);
         CHECK(!pd_model_next_sample(&m, &at, &s) && (!is_done || (len == SAMPLES && m.has_zeros)));
-        pd_model_release(&m, &mem);
+        pd_mem_drop(&mem);
         CHECK(!t.live && !mem.used);
     }
 }
@@ -253,9 +251,7 @@ TEST(a_sum_is_copied_or_finished)
     CHECK(!pd_transfer_begin_model(&copy, &mem, &t.model, &to, NULL));
     pd_totals_write(&t, NULL, &copy);
     CHECK(to.samples == 2);
-    pd_totals_release(&t, &mem);
-    pd_transfer_release(&copy, &mem);
-    pd_model_release(&to, &mem);
+    pd_mem_drop(&mem);
     CHECK(!mem.used);
 }
 
@@ -286,7 +282,7 @@ TEST(whichever_allocation_fails_the_sum_goes_on)
             CHECK_MSG(pd_model_next_sample(&t.model, &at, &s) && has_shape(&t.model, &s, n, 0),
                       "allocation %zu, sample %u", nth, n);
         }
-        pd_totals_release(&t, &mem);
+        pd_mem_drop(&mem);
         CHECK(!m.live);
     }
 }

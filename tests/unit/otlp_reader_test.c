@@ -18,7 +18,7 @@ static pprofdelta_status read_within(uint64_t limit, buf bytes, pprofdelta_error
     pd_bytes input = {bytes.ptr, bytes.len};
     pd_mem_init(&mem, NULL, limit);
     pprofdelta_status status = pd_request_read(&request, &mem, &input, err);
-    pd_request_release(&request, &mem);
+    pd_mem_drop(&mem);
     CHECK(mem.used == 0);
     *peak = mem.peak;
     return status;

@@ -32,7 +32,8 @@ static void kit_init(kit *k, uint64_t limit)
 static void kit_fini(kit *k)
 {
     pd_source_end(&k->source);
-    pd_compressor_fini(&k->compressor, &k->mem);
+    pd_compressor_end(&k->compressor);
+    pd_mem_drop(&k->mem);
     CHECK(k->mem.used == 0 && k->memory.live == 0);
 }
 

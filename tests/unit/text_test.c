@@ -293,7 +293,7 @@ TEST(addresses_are_in_their_mappings)
                   arena_format(&a, "%.*s", (int)name.len, (const char *)name.data));
     }
     view_free(p);
-    pd_dump_release(&dump, &mem);
+    pd_mem_drop(&mem);
     CHECK(!mem.used);
 }
 
@@ -306,7 +306,7 @@ TEST(many_addresses_are_found_among_many_mappings)
     pd_bytes out;
     pd_mem_init(&mem, NULL, UINT64_C(1) << 32);
     CHECK(!read_dump(&dump, &mem, scattered(&a, is_short_run() ? 1 << 16 : 1 << 20), &out));
-    pd_dump_release(&dump, &mem);
+    pd_mem_drop(&mem);
     CHECK(!mem.used);
 }
 
@@ -324,8 +324,7 @@ TEST(addresses_have_hashes_that_a_dump_cannot_know)
         CHECK(dumps[0].model.location_keys.keys[i].hi == dumps[1].model.location_keys.keys[i].hi);
         CHECK(dumps[0].model.location_keys.keys[i].lo != dumps[1].model.location_keys.keys[i].lo);
     }
-    for (size_t i = 0; i < 2; i++)
-        pd_dump_release(&dumps[i], &mem);
+    pd_mem_drop(&mem);
 }
 
 TEST_MAIN()
