@@ -82,18 +82,23 @@ pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pp
     /* Slots first: cap counts the keys, and slots must have room for all of them. */
     if (slots_need > map->slots_cap) {
         PD_TRY(PD_RESERVE(mem, map->slots, slots_need, err));
+        map->slots_cap = slots_need;
         set_low(map);
         pd_keymap_reindex(map, map->len, SIZE_MAX);
     }
-    return pd_mem_reserve(mem, &map->keys, &map->cap, need, sizeof *map->keys, err);
+    PD_TRY(PD_RESERVE(mem, map->keys, need, err));
+    map->cap = need;
+    return PPROFDELTA_OK;
 }
 
 /* Keys first: the slots are then sized by cap. */
 void pd_keymap_trim(pd_keymap *map, pd_mem *mem, size_t room)
 {
-    pd_mem_trim(mem, &map->keys, &map->cap, room, sizeof *map->keys);
+    PD_TRIM(mem, map->keys, room);
+    map->cap = PD_CAP(map->keys);
     size_t before = map->slots_cap, need = map->cap ? slots_for(map, map->cap) : 0;
     PD_TRIM(mem, map->slots, need);
+    map->slots_cap = PD_CAP(map->slots);
     if (map->slots_cap < before) {
         set_low(map);
         pd_keymap_reindex(map, map->len, SIZE_MAX);
@@ -136,5 +141,6 @@ void pd_keymap_truncate(pd_keymap *map, size_t len)
 
 void pd_keymap_fold(pd_keymap *map, pd_mem *mem)
 {
-    PD_RELEASE(mem, map->slots);
+    pd_mem_release(mem, &map->slots);
+    map->slots_cap = 0;
 }

@@ -117,27 +117,31 @@ pprofdelta_status pd_mem_refuse(const pd_mem *mem, pprofdelta_stage stage, uint6
                               "%s than %s", what, all[at].who));
 }
 
-pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
+/* ptr points at the caller's typed pointer: copied, not cast, because of the aliasing rules. */
+static void *array_at(const void *ptr)
+{
+    void *array;
+    memcpy(&array, ptr, sizeof array);
+    return array;
+}
+
+pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t need, size_t size,
                                  pprofdelta_error *err)
 {
-    size_t bytes;
-    uint64_t held = *cap ? (uint64_t)*cap * size + sizeof(pd_mem_block) : 0;
-    if (need <= *cap)
-        return PPROFDELTA_OK;
+    void *array = array_at(ptr);
+    size_t bytes, held = array ? pd_mem_room(array) + sizeof(pd_mem_block) : 0;
     bool is_possible =
         !__builtin_mul_overflow(need, size, &bytes) && bytes <= PTRDIFF_MAX - sizeof(pd_mem_block);
+    if (is_possible && bytes <= pd_mem_room(array))
+        return PPROFDELTA_OK;
     if (!is_possible || bytes + sizeof(pd_mem_block) - held > pd_mem_left(mem))
         return pd_mem_refuse(mem, PPROFDELTA_STAGE_MEMORY, PPROFDELTA_NOWHERE,
                              "this takes more memory", err);
-    /* ptr points at the caller's typed pointer: copied, not cast, because of the aliasing rules. */
-    void *array;
-    memcpy(&array, ptr, sizeof array);
     array = resize_array(mem, array, bytes);
     if (!array)
         return PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_MEMORY, NULL,
                        "no memory for %zu bytes more", bytes);
     memcpy(ptr, &array, sizeof array);
-    *cap = need;
     return PPROFDELTA_OK;
 }
 
@@ -150,47 +154,42 @@ static size_t tight_size(size_t need, size_t size)
     return need < SIZE_MAX - more ? need + more : need;
 }
 
-pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
+pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t need, size_t size,
                               pprofdelta_error *err)
 {
-    if (need <= *cap)
+    size_t cap = pd_mem_room(array_at(ptr)) / size;
+    if (need <= cap)
         return PPROFDELTA_OK;
     if (pd_mem_is_tight(mem))
-        return pd_mem_reserve(mem, ptr, cap, tight_size(need, size), size, err);
-    size_t want = *cap < SIZE_MAX / 2 ? *cap + *cap / 2 + 64 / size + 4 : need;
+        return pd_mem_reserve(mem, ptr, tight_size(need, size), size, err);
+    size_t want = cap < SIZE_MAX / 2 ? cap + cap / 2 + 64 / size + 4 : need;
     if (want < need)
         want = need;
     /* Near the limit the geometric step may not fit where the needed size does. */
-    if (want > need && (uint64_t)(want - *cap) > pd_mem_left(mem) / size)
+    if (want > need && (uint64_t)(want - cap) > pd_mem_left(mem) / size)
         want = need;
-    return pd_mem_reserve(mem, ptr, cap, want, size, err);
+    return pd_mem_reserve(mem, ptr, want, size, err);
 }
 
-void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size)
+void pd_mem_trim(pd_mem *mem, void *ptr, size_t need, size_t size)
 {
-    if (need >= *cap)
+    void *array = array_at(ptr);
+    if (need * size >= pd_mem_room(array))
         return;
     if (!need) {
-        pd_mem_release(mem, ptr, cap);
+        pd_mem_release(mem, ptr);
         return;
     }
-    void *array;
-    memcpy(&array, ptr, sizeof array);
     array = resize_array(mem, array, need * size);
-    if (!array)
-        return;
-    memcpy(ptr, &array, sizeof array);
-    *cap = need;
+    if (array)
+        memcpy(ptr, &array, sizeof array);
 }
 
-void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap)
+void pd_mem_release(pd_mem *mem, void *ptr)
 {
-    void *array;
-    memcpy(&array, ptr, sizeof array);
-    if (!array)
-        return;
-    release_block(mem, pd_mem_base(array));
-    *cap = 0;
+    void *array = array_at(ptr);
+    if (array)
+        release_block(mem, pd_mem_base(array));
     array = NULL;
     memcpy(ptr, &array, sizeof array);
 }
@@ -200,11 +199,10 @@ pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocato
                                pprofdelta_error *err)
 {
     void *made = NULL;
-    size_t cap = 0;
     if (allocator && (!allocator->resize || !allocator->release))
         return pd_refuse(err, "the allocator has no resize or no release");
     pd_mem_init(mem, allocator, max_memory ? max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY);
-    pprofdelta_status status = pd_mem_reserve(mem, &made, &cap, 1, size, err);
+    pprofdelta_status status = pd_mem_reserve(mem, &made, 1, size, err);
     if (made) {
         memset(made, 0, size);
         memcpy(object, &made, sizeof made);

@@ -1,8 +1,7 @@
 /* Memory: the caller's allocator, with the total held against a limit.
  *
- * Every array of the library grows through pd_mem_grow or pd_mem_reserve: the capacity changes only
- * after the allocation has succeeded, sizes are multiplied with a check for overflow, and a total
- * above the limit is refused.
+ * Every array of the library grows through pd_mem_grow or pd_mem_reserve, and knows how much room it has: sizes are
+ * multiplied with a check for overflow, and a total above the limit is refused.
  *
  * An account is what is freed together, in one call: what an object remembers, what it works with, what an encoder
  * holds for a moment. So hardly any array is released by itself. An account can be a part of another one, which has
@@ -75,22 +74,26 @@ static inline size_t pd_mem_roomy(const pd_mem *mem, size_t len)
     return len + len / (pd_mem_is_tight(mem) ? 32 : 2) + 16;
 }
 
-/* Makes the array *ptr (NULL, or allocated here, of *cap elements) hold at least `need` elements of
- * `size` bytes; grows geometrically. New memory is not cleared. On failure *ptr and *cap are
- * unchanged. */
-pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
+/* The bytes that an array has room for, or NULL. */
+static inline size_t pd_mem_room(const void *array)
+{
+    return array ? ((const pd_mem_block *)array - 1)->bytes - sizeof(pd_mem_block) : 0;
+}
+
+/* Makes the array *ptr (NULL, or allocated here) hold at least `need` elements of `size` bytes; grows
+ * geometrically. New memory is not cleared. On failure *ptr is unchanged. */
+pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t need, size_t size,
                               pprofdelta_error *err);
 
 /* The same, but grows to exactly `need` elements. */
-pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
+pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t need, size_t size,
                                  pprofdelta_error *err);
 
-/* Shrinks *ptr to `need` elements, if it holds more; 0 releases it. If the allocator refuses, *ptr
- * and *cap are unchanged. */
-void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size);
+/* Shrinks *ptr to `need` elements, if it has room for more; 0 releases it. If the allocator refuses, it stays. */
+void pd_mem_trim(pd_mem *mem, void *ptr, size_t need, size_t size);
 
-/* Frees the array *ptr by itself, and sets *ptr and *cap to zero. *ptr may be NULL. */
-void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap);
+/* Frees the array *ptr by itself, and sets *ptr to NULL, which it may be. */
+void pd_mem_release(pd_mem *mem, void *ptr);
 
 /* Moves an array, or NULL, to another account of the same whole. */
 void pd_mem_pass(pd_mem *from, pd_mem *to, void *array);
@@ -101,13 +104,11 @@ static inline void *pd_mem_base(void *array)
     return (pd_mem_block *)array - 1;
 }
 
-/* The same for an array `list` whose capacity is `list_cap`. */
-#define PD_GROW(mem, list, need, err)                                                              \
-    pd_mem_grow(mem, &(list), &list##_cap, need, sizeof *(list), err)
-#define PD_RESERVE(mem, list, need, err)                                                           \
-    pd_mem_reserve(mem, &(list), &list##_cap, need, sizeof *(list), err)
-#define PD_TRIM(mem, list, need) pd_mem_trim(mem, &(list), &list##_cap, need, sizeof *(list))
-#define PD_RELEASE(mem, list)    pd_mem_release(mem, &(list), &list##_cap)
+/* The same for the elements of an array. */
+#define PD_CAP(list)                     (pd_mem_room(list) / sizeof *(list))
+#define PD_GROW(mem, list, need, err)    pd_mem_grow(mem, &(list), need, sizeof *(list), err)
+#define PD_RESERVE(mem, list, need, err) pd_mem_reserve(mem, &(list), need, sizeof *(list), err)
+#define PD_TRIM(mem, list, need)         pd_mem_trim(mem, &(list), need, sizeof *(list))
 
 /* The bytes left below the limit. */
 static inline uint64_t pd_mem_left(const pd_mem *mem)
@@ -146,12 +147,28 @@ static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
 /* Bytes that grow. Zero it to begin. Its memory belongs to the pd_mem it grew in. */
 typedef struct pd_buffer {
     uint8_t *ptr;
-    size_t len, cap;
+    size_t len, cap; /* cap: the room of ptr, for quick use */
 } pd_buffer;
 
 static inline pd_bytes pd_buffer_bytes(const pd_buffer *buffer)
 {
     return (pd_bytes){buffer->ptr, buffer->len};
+}
+
+/* Makes room for `need` bytes, exactly. */
+static inline pprofdelta_status pd_buffer_reserve(pd_mem *mem, pd_buffer *buffer, size_t need,
+                                                  pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_mem_reserve(mem, &buffer->ptr, need, 1, err);
+    buffer->cap = pd_mem_room(buffer->ptr);
+    return status;
+}
+
+/* Shrinks it to `need` bytes; 0 releases it. */
+static inline void pd_buffer_trim(pd_mem *mem, pd_buffer *buffer, size_t need)
+{
+    pd_mem_trim(mem, &buffer->ptr, need, 1);
+    buffer->cap = pd_mem_room(buffer->ptr);
 }
 
 /* Makes room for `more` bytes after len. */
@@ -161,7 +178,9 @@ static inline pprofdelta_status pd_buffer_room(pd_mem *mem, pd_buffer *buffer, s
     if (__builtin_expect(more <= buffer->cap - buffer->len, 1))
         return PPROFDELTA_OK;
     size_t need = buffer->len + more < more ? SIZE_MAX : buffer->len + more;
-    return pd_mem_grow(mem, &buffer->ptr, &buffer->cap, need, 1, err);
+    pprofdelta_status status = pd_mem_grow(mem, &buffer->ptr, need, 1, err);
+    buffer->cap = pd_mem_room(buffer->ptr);
+    return status;
 }
 
 /* Adds bytes for which there is room. */
@@ -184,8 +203,8 @@ static inline pprofdelta_status pd_buffer_add_text(pd_mem *mem, pd_buffer *buffe
 
 static inline void pd_buffer_release(pd_mem *mem, pd_buffer *buffer)
 {
-    pd_mem_release(mem, &buffer->ptr, &buffer->cap);
-    buffer->len = 0;
+    pd_mem_release(mem, &buffer->ptr);
+    buffer->len = buffer->cap = 0;
 }
 
 #endif

@@ -104,8 +104,8 @@ static pd_sample *make_sample(pprofdelta_builder *b)
     pd_mem mem;
     pd_mem_init(&mem, &b->mem.allocator, b->mem.limit);
     pd_sample *s = NULL;
-    size_t cap = 0, size = sizeof *s + b->door.types * sizeof *s->values;
-    if (pd_mem_reserve(&mem, &s, &cap, 1, size, NULL) != PPROFDELTA_OK)
+    size_t size = sizeof *s + b->door.types * sizeof *s->values;
+    if (pd_mem_reserve(&mem, &s, 1, size, NULL) != PPROFDELTA_OK)
         return NULL;
     memset(s, 0, size);
     s->builder = b;

@@ -182,7 +182,7 @@ static pprofdelta_status begin_member(pd_source *s, pprofdelta_error *err)
 {
     enum { RAW = -15 }; /* no header; a window of 2^15 bytes */
     PD_TRY(read_header(s, err));
-    PD_TRY(pd_mem_reserve(s->mem, &s->state.ptr, &s->state.cap, sizeof(pd_zlib), 1, err));
+    PD_TRY(pd_buffer_reserve(s->mem, &s->state, sizeof(pd_zlib), err));
     pd_zlib *zlib = (void *)s->state.ptr;
     zlib->used = 0;
     zlib->z = (z_stream){.zalloc = allocate_zlib, .zfree = release_zlib, .opaque = zlib};

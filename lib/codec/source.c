@@ -120,7 +120,7 @@ static pprofdelta_status reserve_announced(pd_source *s, uint64_t announced, ppr
     pd_buffer *w = &s->window;
     if (announced / PD_INFLATE_RATIO > s->file.len || announced >= pd_mem_left(s->mem) + w->cap)
         return PPROFDELTA_OK;
-    return pd_mem_reserve(s->mem, &w->ptr, &w->cap, (size_t)announced + 1, 1, err);
+    return pd_buffer_reserve(s->mem, w, (size_t)announced + 1, err);
 }
 
 /* Makes more room, as far as the limit allows. A file that has filled some has shown that it may be as
@@ -135,7 +135,7 @@ static pprofdelta_status grow_window(pd_source *s, pprofdelta_error *err)
         most = PTRDIFF_MAX;
     if (says_so || w->cap >= most)
         return too_large(s, says_so, err);
-    return pd_mem_grow(s->mem, &w->ptr, &w->cap, (size_t)(need < most ? need : most), 1, err);
+    return pd_buffer_room(s->mem, w, (size_t)(need < most ? need : most) - w->len, err);
 }
 
 static pprofdelta_status inflate_whole(pd_source *s, pprofdelta_error *err)
@@ -159,7 +159,7 @@ static pprofdelta_status read_whole(pd_source *s, pprofdelta_error *err)
     /* What is held depends neither on the limit nor on a false announcement. */
     if (pd_mem_is_tight(s->mem)) {
         pd_source_rest(s);
-        pd_mem_trim(s->mem, &w->ptr, &w->cap, w->len + 1, 1);
+        pd_buffer_trim(s->mem, w, w->len + 1);
     }
     s->whole = (pd_bytes){w->ptr, w->len};
     return status;

@@ -104,12 +104,6 @@ void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
 
 /* ---- a call, and the same call with less memory ------------------------------------------------ */
 
-/* There is a NUL behind it. */
-static void trim_text(pd_mem *mem, pd_buffer *text)
-{
-    pd_mem_trim(mem, &text->ptr, &text->cap, text->len + 1, 1);
-}
-
 /* Gives back all that the next profile does not need. What is left does not depend on what the context
  * did before. A delta that was made can then not be written any more. */
 static void release_work(pprofdelta *pd)
@@ -124,8 +118,8 @@ static void release_work(pprofdelta *pd)
     pd_input_trim(&pd->prev);
     pd_source_rest(&pd->prev.source);
     pd_row_set_keep_offsets(&pd->prev.window, mem, pd->ledger.keys.len);
-    trim_text(mem, &pd->schema.text);
-    trim_text(mem, &pd->last.build_id);
+    pd_buffer_trim(mem, &pd->schema.text, pd->schema.text.len + 1);
+    pd_buffer_trim(mem, &pd->last.build_id, pd->last.build_id.len + 1); /* with a NUL */
     pd_buffer_release(mem, &pd->spare_schema.text);
     pd_buffer_release(mem, &pd->next.build_id);
     pd_ledger_clear(&pd->spare, 0);

@@ -215,7 +215,7 @@ pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelt
     PD_SWAP(pd_buffer, d->compressor.out, *window);
     pd_output_drop(pd);
     if (!status) { /* before the ledger's second half is touched */
-        pd_mem_trim(pd->cur.mem, &window->ptr, &window->cap, pd->encoded.len, 1);
+        pd_buffer_trim(pd->cur.mem, window, pd->encoded.len);
         pd->encoded.ptr = window->ptr;
     }
     return status;

@@ -304,7 +304,7 @@ static void trim_bytes(pd_input *input, pd_buffer *buffer, size_t len)
     if (!len || buffer->cap == len)
         return;
     uintptr_t before = (uintptr_t)buffer->ptr;
-    pd_mem_trim(input->mem, &buffer->ptr, &buffer->cap, len, 1);
+    pd_buffer_trim(input->mem, buffer, len);
     for (size_t i = 0; i < t->strings_len; i++)
         t->strings[i].ptr = buffer->ptr + ((uintptr_t)t->strings[i].ptr - before);
 }

@@ -26,7 +26,7 @@ typedef struct pd_targets {
     pd_keymap seen;
     pd_target *list; /* by number in `seen` */
     pd_target *now;  /* of the profile in hand: its own, and for a merge those that it lists */
-    size_t list_cap, now_len, now_cap;
+    size_t now_len;
 } pd_targets; /* zero it to begin */
 
 /* Takes the targets of a profile in hand: `own`, and for a merge its list. Makes room for pd_targets_add. */

@@ -21,10 +21,8 @@ static size_t aligned_size(size_t size)
 static head *make_block(pd_arrow *a, size_t size)
 {
     uint8_t *block = NULL;
-    size_t cap = 0;
     if (!a->writer->status)
-        a->writer->status =
-            pd_mem_reserve(&a->mem, &block, &cap, sizeof(head) + size, 1, a->writer->err);
+        a->writer->status = PD_RESERVE(&a->mem, block, sizeof(head) + size, a->writer->err);
     if (a->writer->status)
         return NULL;
     head *h = (void *)block;

@@ -511,8 +511,7 @@ static void begin_otlp(pd_otlp *o, const pd_model *m)
     for (uint32_t i = 0; i < PD_OTLP_TABLES; i++) /* entry 0 is the zero value */
         pd_write_bytes(w, &o->tables[i], i + 1, (pd_bytes){NULL, 0});
     for (size_t i = 0; i < sizeof lens / sizeof *lens && !w->status; i++) {
-        w->status = pd_mem_reserve(w->mem, &o->ids[i], &o->ids_caps[i], lens[i] + 1,
-                                   sizeof *o->ids[i], w->err);
+        w->status = PD_RESERVE(w->mem, o->ids[i], lens[i] + 1, w->err);
         if (!w->status)
             memset(o->ids[i], 0, (lens[i] + 1) * sizeof *o->ids[i]);
     }

@@ -18,7 +18,7 @@
 typedef struct dictionary {
     uint32_t *indices; /* by string: its index plus 1; 0: it is not there */
     uint32_t *strings;
-    size_t len, indices_cap, strings_cap;
+    size_t len;
 } dictionary;
 
 /* What is the same in all rows of samples. */

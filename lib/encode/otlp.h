@@ -50,11 +50,10 @@ typedef struct pd_otlp {
         };
         uint32_t *ids[4];
     };
-    size_t ids_caps[4];
     bool is_same;     /* every location has its id as its index */
     size_t *set_ends; /* in set_bytes; a set begins where the one before ends */
     pd_otlp_pick *picks;
-    size_t set_ends_cap, picks_cap, picks_len;
+    size_t picks_len;
     size_t cursors[PD_OWNERS]; /* in the lists of owned attributes */
 } pd_otlp;
 

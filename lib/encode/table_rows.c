@@ -2,10 +2,10 @@
 
 #include "base/utf8.h"
 
-static void reserve(pd_table_rows *t, void *list, size_t *cap, size_t len, size_t size)
+static void reserve(pd_table_rows *t, void *list, size_t len, size_t size)
 {
     if (!t->w.status)
-        t->w.status = pd_mem_reserve(t->w.mem, list, cap, len, size, t->w.err);
+        t->w.status = pd_mem_reserve(t->w.mem, list, len, size, t->w.err);
 }
 
 /* ---- texts and keys -------------------------------------------------------------------------- */
@@ -15,7 +15,7 @@ static void make_texts(pd_table_rows *t)
 {
     const pd_model *m = t->model;
     pd_buffer one = {0};
-    reserve(t, &t->texts, &t->texts_cap, m->string_keys.len + m->mappings_len, sizeof *t->texts);
+    reserve(t, &t->texts, m->string_keys.len + m->mappings_len, sizeof *t->texts);
     t->texts_len = m->string_keys.len;
     for (uint32_t i = 0; i < t->texts_len && !t->w.status; i++) {
         t->texts[i] = pd_model_text_of(m, i);
@@ -59,7 +59,7 @@ static void choose_functions(pd_table_rows *t)
 {
     const pd_model *m = t->model;
     size_t len = m->function_keys.len;
-    reserve(t, &t->function_keys, &t->function_keys_cap, len, sizeof *t->function_keys);
+    reserve(t, &t->function_keys, len, sizeof *t->function_keys);
     for (size_t i = 0; i < len && !t->w.status; i++) {
         const pd_model_function *f = &m->functions[i];
         t->function_keys[i] = pd_function_key_of(
@@ -102,10 +102,10 @@ static void choose_locations(pd_table_rows *t)
 {
     const pd_model *m = t->model;
     size_t len = m->location_keys.len;
-    reserve(t, &t->files, &t->files_cap, m->mappings_len, sizeof *t->files);
+    reserve(t, &t->files, m->mappings_len, sizeof *t->files);
     for (size_t i = 0; i < m->mappings_len && !t->w.status; i++)
         t->files[i] = number_of(t, pd_filename_unmarked(t->texts[m->mappings[i].filename]));
-    reserve(t, &t->location_keys, &t->location_keys_cap, len, sizeof *t->location_keys);
+    reserve(t, &t->location_keys, len, sizeof *t->location_keys);
     for (uint32_t i = 0; i < len && !t->w.status; i++) {
         t->location_keys[i] = location_key(t, i + 1);
         if (add_row(t, &t->locations, t->location_keys[i], i))

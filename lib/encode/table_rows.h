@@ -21,22 +21,20 @@
 typedef struct pd_row_set {
     pd_keymap keys;
     size_t *of;
-    size_t of_cap;
 } pd_row_set;
 
 typedef struct pd_table_rows {
     const pd_model *model;
     pd_writer w;     /* of what is held while the tables are made */
     pd_bytes *texts; /* of the model's strings, in UTF-8, and others behind them */
-    size_t texts_len, texts_cap;
+    size_t texts_len;
     pd_buffer repaired;
     pd_row_set functions, locations, stacks;
     pd_key *function_keys, *location_keys; /* by id - 1 */
     uint32_t *files;                       /* of the mappings: without the mark of a deleted file */
-    size_t function_keys_cap, location_keys_cap, files_cap;
-    size_t lines;     /* of the locations that are rows */
-    pd_buffer places; /* int64_t: the locations of all stacks */
-} pd_table_rows;      /* set model and w, zero the rest, to begin */
+    size_t lines;                          /* of the locations that are rows */
+    pd_buffer places;                      /* int64_t: the locations of all stacks */
+} pd_table_rows;                           /* set model and w, zero the rest, to begin */
 
 /* Sets the texts, and chooses the functions and the locations that are rows. */
 void pd_table_rows_choose(pd_table_rows *t);

@@ -130,7 +130,7 @@ static bool read_text(recovery *r, const char **text)
 
 /* Sets *event to the stack and the labels of a trace. The labels are in *labels, the caller's array. */
 static bool read_trace(recovery *r, const pd_trace *there, pprofdelta_heap_event *event,
-                       pprofdelta_label **labels, size_t *labels_cap)
+                       pprofdelta_label **labels)
 {
     pd_mem *mem = &r->heap->writer.mem;
     pd_trace trace;
@@ -144,7 +144,7 @@ static bool read_trace(recovery *r, const pd_trace *there, pprofdelta_heap_event
     const uint64_t *words = trace_part(r, stack, stack_size);
     const void *rows = trace_part(r, stack + stack_size, labels_size);
     if (trace.depth > r->dead.sites.max_depth || !words || !rows ||
-        pd_mem_grow(mem, labels, labels_cap, len + 1, sizeof **labels, NULL))
+        PD_GROW(mem, *labels, len + 1, NULL))
         return false;
     memcpy(*labels, rows, labels_size);
     for (size_t i = 0; i < len; i++)
@@ -190,7 +190,7 @@ static pprofdelta_status copy_maps(recovery *r, const pd_heap_maps *from, pprofd
     const size_t len = (size_t)from->len, spans_len = (size_t)from->spans_len;
     const pd_place_span *spans = (const void *)&from->maps[len];
     bool is_whole = spans_len || !len;
-    PD_TRY(pd_mem_grow(mem, &to->maps, &to->cap, len, sizeof *to->maps, err));
+    PD_TRY(PD_GROW(mem, to->maps, len, err));
     PD_TRY(PD_GROW(mem, places->spans, spans_len, err));
     PD_TRY(PD_GROW(mem, places->known_maps, len, err));
     PD_TRY(pd_buffer_room(mem, &to->text, (size_t)from->text_len, err));
@@ -310,14 +310,13 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
     pd_sites *sites = &r->heap->sites;
     const pd_pool *pool = &r->dead.sites.pool;
     pprofdelta_label *labels = NULL;
-    size_t labels_cap = 0;
     uint64_t found = 0;
     pprofdelta_status status = PPROFDELTA_OK;
     for (uint32_t number = 1; number <= pool->made && !status; number++) {
         pd_site site;
         pprofdelta_heap_event event = {0};
         if (!read_element(r, pool, number, &site) || !site.trace ||
-            !read_trace(r, site.trace, &event, &labels, &labels_cap) ||
+            !read_trace(r, site.trace, &event, &labels) ||
             !pd_key_equal(pd_site_key(sites, &event), site.key) || !is_whole(r, &site, number))
             continue;
         found++;
@@ -332,7 +331,7 @@ static pprofdelta_status read_sites(recovery *r, pprofdelta_error *err)
             status = PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_RECOVER, NULL,
                              "no memory for the sites");
     }
-    pd_mem_release(&r->heap->writer.mem, &labels, &labels_cap);
+    pd_mem_release(&r->heap->writer.mem, &labels);
     if (!status && !found)
         status = refuse_remains(err, "the remains are damaged: none of the stacks can be read");
     return status ? status : count_lost(pool, r->dead.sites.chains.len, found, &r->lost_sites, err);

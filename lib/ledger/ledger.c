@@ -20,7 +20,7 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
     size_t sides = pd_mem_times(need, ledger->side_len);
     PD_TRY(PD_RESERVE(mem, ledger->base, values, err));
     PD_TRY(PD_RESERVE(mem, ledger->tried, ledger->is_bare ? 0 : values, err));
-    PD_TRY(pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err));
+    PD_TRY(PD_RESERVE(mem, ledger->side, sides, err));
     PD_TRY(PD_RESERVE(mem, ledger->seen, ledger->is_bare ? 0 : need, err));
     return pd_keymap_reserve(&ledger->keys, mem, need, err);
 }
@@ -34,7 +34,7 @@ void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
     PD_TRIM(mem, ledger->base, room * ledger->counters);
     PD_TRIM(mem, ledger->tried, room * ledger->counters);
     PD_TRIM(mem, ledger->seen, room);
-    pd_mem_trim(mem, &ledger->side, &ledger->side_cap, room * ledger->side_len, 1);
+    PD_TRIM(mem, ledger->side, room * ledger->side_len);
 }
 
 pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key, const int64_t *counters,
@@ -62,24 +62,18 @@ pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_le
                                   pprofdelta_error *err)
 {
     size_t sides = pd_mem_times(ledger->keys.cap, side_len);
-    PD_TRY(pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err));
+    PD_TRY(PD_RESERVE(mem, ledger->side, sides, err));
     ledger->side_len = side_len;
     if (sides)
         memset(ledger->side, 0, sides);
     return PPROFDELTA_OK;
 }
 
-static void swap_counters(pd_ledger *ledger)
-{
-    PD_SWAP(int64_t *, ledger->base, ledger->tried);
-    PD_SWAP(size_t, ledger->base_cap, ledger->tried_cap);
-}
-
 void pd_ledger_exchange(pd_ledger *ledger)
 {
     if (!ledger->is_open)
         return;
-    swap_counters(ledger);
+    PD_SWAP(int64_t *, ledger->base, ledger->tried);
     PD_SWAP(size_t, ledger->committed, ledger->kept);
 }
 
@@ -138,7 +132,7 @@ static void drop_entries(pd_ledger *ledger, uint32_t window, size_t also)
 void pd_ledger_commit(pd_ledger *ledger)
 {
     if (ledger->is_open)
-        swap_counters(ledger);
+        PD_SWAP(int64_t *, ledger->base, ledger->tried);
     ledger->is_open = false;
     size_t unseen = ledger->keys.len - ledger->living;
     if (unseen > ledger->living) {

@@ -28,12 +28,10 @@
 
 typedef struct pd_ledger {
     pd_keymap keys;
-    int64_t *base, *tried;
+    int64_t *base, *tried; /* with room for keys.cap entries, like the next two */
     uint32_t *seen;
     uint8_t *side;
     size_t side_len; /* 0: no side */
-    size_t base_cap, tried_cap, seen_cap,
-        side_cap; /* in values, entries and bytes; at least keys.cap entries */
     size_t counters;
     size_t committed, kept;
     bool is_open; /* there is an open attempt */

@@ -8,13 +8,13 @@
 static pprofdelta_status reserve_entries(pd_row_set *w, pd_mem *mem, size_t need,
                                          pprofdelta_error *err)
 {
-    size_t before = w->trace_cap;
+    size_t before = PD_CAP(w->trace);
     PD_TRY(pd_ledger_reserve(w->ledger, mem, need, err));
     PD_TRY(PD_RESERVE(mem, w->trace, w->ledger->keys.cap, err));
     if (w->omits)
         PD_TRY(PD_RESERVE(mem, w->place, w->ledger->keys.cap, err));
-    if (w->trace_cap > before)
-        memset(w->trace + before, 0, (w->trace_cap - before) * sizeof *w->trace);
+    if (PD_CAP(w->trace) > before)
+        memset(w->trace + before, 0, (PD_CAP(w->trace) - before) * sizeof *w->trace);
     return PPROFDELTA_OK;
 }
 
@@ -27,9 +27,10 @@ static pprofdelta_status reserve_rows(pd_row_set *w, pd_mem *mem, size_t need,
     PD_TRY(PD_RESERVE(mem, w->entry, need, err));
     PD_TRY(PD_RESERVE(mem, w->offset, need, err));
     PD_TRY(PD_RESERVE(mem, w->values, pd_mem_times(need, w->stride), err));
-    size_t for_values = w->stride ? w->values_cap / w->stride : SIZE_MAX;
-    w->rows_cap = w->entry_cap < w->offset_cap ? w->entry_cap : w->offset_cap;
-    w->rows_cap = w->rows_cap < for_values ? w->rows_cap : for_values;
+    size_t entries = PD_CAP(w->entry), offsets = PD_CAP(w->offset),
+           values = w->stride ? PD_CAP(w->values) / w->stride : SIZE_MAX;
+    w->rows_cap = entries < offsets ? entries : offsets;
+    w->rows_cap = w->rows_cap < values ? w->rows_cap : values;
     return PPROFDELTA_OK;
 }
 
@@ -62,8 +63,8 @@ pprofdelta_status pd_row_set_begin(pd_row_set *w, pd_mem *mem, pd_ledger *ledger
     w->unchanged = 0;
     memset(w->raised, 0, sizeof w->raised);
     w->raised_len = 0;
-    if (w->trace_cap)
-        memset(w->trace, 0, w->trace_cap * sizeof *w->trace);
+    if (w->trace)
+        memset(w->trace, 0, pd_mem_room(w->trace));
     PD_TRY(reserve_rows(w, mem, rows, err));
     /* An empty ledger gets all samples; another one grows when it has to. */
     return reserve_entries(w, mem, ledger->keys.len ? ledger->keys.len : rows, err);
@@ -197,10 +198,10 @@ void pd_row_set_abandon(pd_row_set *w)
 void pd_row_set_keep_offsets(pd_row_set *w, pd_mem *mem, size_t rows)
 {
     w->rows_cap = 0;
-    PD_RELEASE(mem, w->entry);
-    PD_RELEASE(mem, w->values);
-    PD_RELEASE(mem, w->trace);
-    PD_RELEASE(mem, w->place);
-    PD_RELEASE(mem, w->order);
+    pd_mem_release(mem, &w->entry);
+    pd_mem_release(mem, &w->values);
+    pd_mem_release(mem, &w->trace);
+    pd_mem_release(mem, &w->place);
+    pd_mem_release(mem, &w->order);
     PD_TRIM(mem, w->offset, rows);
 }

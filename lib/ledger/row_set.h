@@ -36,13 +36,12 @@ typedef struct pd_row_set {
     uint64_t *place;      /* likewise, if omits */
     uint32_t *order;      /* if is_late, of pd_row_set_order: the rows by offset */
     size_t len, rows_cap; /* rows, and the room for rows */
-    size_t entry_cap, offset_cap, values_cap, trace_cap, place_cap, order_cap;
-    uint64_t duplicates; /* samples added to an earlier one */
-    uint32_t guess;      /* the probable entry of the next sample */
-    bool is_tight;       /* set by the door after pd_row_set_begin: grows in small steps */
-    bool omits;          /* unchanged samples get no rows */
-    bool is_late;        /* a row was made for a sample that had come before */
-    size_t unchanged;    /* entries with an unchanged sample */
+    uint64_t duplicates;  /* samples added to an earlier one */
+    uint32_t guess;       /* the probable entry of the next sample */
+    bool is_tight;        /* set by the door after pd_row_set_begin: grows in small steps */
+    bool omits;           /* unchanged samples get no rows */
+    bool is_late;         /* a row was made for a sample that had come before */
+    size_t unchanged;     /* entries with an unchanged sample */
     /* What pd_row_set_raise added, for each counter, and the number of rows that it changed. */
     pprofdelta_sum raised[PPROFDELTA_MAX_TYPES];
     size_t raised_len;

@@ -220,8 +220,7 @@ static void pass_mappings(stream *s, pd_mapped_list *mapped)
 {
     size_t len = (size_t)pass_number(s, mapped->len, PD_MAPPED_MAX, "mapping");
     if (s->source && !s->status)
-        s->status =
-            pd_mem_reserve(s->mem, &mapped->list, &mapped->cap, len, sizeof *mapped->list, s->err);
+        s->status = PD_RESERVE(s->mem, mapped->list, len, s->err);
     for (size_t i = 0; i < len && !s->status; i++) {
         pd_mapped *m = &mapped->list[i];
         m->start = pass_number(s, m->start, UINT64_MAX, "mapping");

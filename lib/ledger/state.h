@@ -55,7 +55,7 @@ typedef struct pd_mapped {
 
 typedef struct pd_mapped_list {
     pd_mapped *list; /* the main mapping first, if the last profile has a mapping */
-    size_t len, cap;
+    size_t len;
 } pd_mapped_list; /* zero it to begin */
 
 /* What is known of the profile that was seen last, in an open attempt, too. */

@@ -31,7 +31,7 @@ void pd_model_go_on(pd_model *m, pd_mem *mem, pprofdelta_error *err)
 /* Makes room for one more element of a list. Returns whether there is. */
 #define HAS_ROOM(m, list, len)                                                                     \
     (!(m)->writer.status &&                                                                        \
-     ((len) < (m)->list##_cap ||                                                                   \
+     ((len) < PD_CAP((m)->list) ||                                                                 \
       !((m)->writer.status = PD_GROW((m)->writer.mem, (m)->list, (len) + 1, (m)->writer.err))))
 
 /* ---- strings, types, comments ------------------------------------------------------------------ */

@@ -82,7 +82,7 @@ typedef struct pd_model_owned {
 /* In the order in which they were given: of one kind but for types, the owners ascend. */
 typedef struct pd_model_owned_list {
     pd_model_owned *list;
-    size_t len, list_cap;
+    size_t len;
 } pd_model_owned_list;
 
 /* What is known of the key of a mapping. */
@@ -120,8 +120,6 @@ typedef struct pd_model {
     pd_model_owned_list owned[PD_OWNERS];
     pd_model_type types[PPROFDELTA_MAX_TYPES];
     size_t types_len, mappings_len, lines_len, comments_len;
-    size_t strings_cap, mappings_cap, known_cap, functions_cap, lines_cap, locations_cap,
-        attributes_cap, comments_cap;
     size_t samples_off;           /* in `encoded`: where the samples begin */
     uint64_t samples, labels_len; /* labels of all samples */
     bool has_zeros;               /* a sample has no value but 0 */

@@ -17,7 +17,6 @@ typedef struct pd_totals {
     pd_ledger ledger;
     pd_model model;
     size_t *offsets;
-    size_t offsets_cap;
     pd_buffer spare; /* for pd_totals_finish: the samples in their other form */
 } pd_totals;         /* zero it to begin */
 

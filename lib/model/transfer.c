@@ -8,7 +8,7 @@ static pprofdelta_status begin_transfer(pd_transfer *t, pd_mem *mem, const size_
     t->model = model;
     t->more = NULL;
     for (size_t i = 0; i < sizeof t->ids / sizeof *t->ids; i++) {
-        PD_TRY(pd_mem_reserve(mem, &t->ids[i], &t->caps[i], lens[i], sizeof *t->ids[i], err));
+        PD_TRY(PD_RESERVE(mem, t->ids[i], lens[i], err));
         if (lens[i])
             memset(t->ids[i], 0, lens[i] * sizeof *t->ids[i]);
     }

@@ -33,7 +33,6 @@ typedef struct pd_transfer {
         };
         uint32_t *ids[4];
     };
-    size_t caps[4];
 } pd_transfer; /* zero it to begin */
 
 /* Begins to copy from sealed tables, or a model, to a model that has begun. Borrows both. Sets `more` to NULL. Nothing

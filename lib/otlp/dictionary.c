@@ -195,8 +195,7 @@ void pd_dictionary_find(pd_request *r, const pd_field *field)
         pd_reader entry = pd_parse_body(&r->parse, row->name, &f);
         if (table->len == INT32_MAX)
             PD_REQUEST_FAIL(r, row->name, f.start, "more than %d entries", INT32_MAX);
-        if (pd_parse_grow(&r->parse, &table->entries, &table->cap, table->len + 1,
-                          sizeof *table->entries))
+        if (PD_PARSE_GROW(&r->parse, table->entries, table->len + 1))
             table->entries[table->len++] = pd_reader_bytes(entry);
         if (!r->parse.status)
             r->parse.element = PPROFDELTA_NOWHERE;
@@ -224,7 +223,7 @@ static void read_strings(pd_request *r)
     pd_dictionary *d = &r->dictionary;
     const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_request_number(r, (pd_bytes){(const uint8_t *)"", 0});
-    pd_parse_grow(&r->parse, &d->strings, &d->strings_cap, t->len + 1, sizeof *d->strings);
+    PD_PARSE_GROW(&r->parse, d->strings, t->len + 1);
     if (!r->parse.status)
         d->strings[0] = 0; /* without a table, too */
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
@@ -234,10 +233,10 @@ static void read_strings(pd_request *r)
         check_text(r, "string_table", t->entries[i], t->entries[i].ptr);
         d->strings[i] = pd_request_number(r, t->entries[i]);
     }
-    size_t before = d->marks_cap;
-    pd_parse_grow(&r->parse, &d->marks, &d->marks_cap, d->numbers.len, sizeof *d->marks);
-    if (!r->parse.status && d->marks_cap > before)
-        memset(d->marks + before, 0, (d->marks_cap - before) * sizeof *d->marks);
+    size_t before = PD_CAP(d->marks);
+    PD_PARSE_GROW(&r->parse, d->marks, d->numbers.len);
+    if (PD_CAP(d->marks) > before)
+        memset(d->marks + before, 0, (PD_CAP(d->marks) - before) * sizeof *d->marks);
 }
 
 static void read_attribute(pd_request *r, pd_reader body)
@@ -447,8 +446,7 @@ void pd_dictionary_read(pd_request *r)
 {
     pd_dictionary *d = &r->dictionary;
     read_strings(r);
-    pd_parse_grow(&r->parse, &d->attributes, &d->attributes_cap,
-                  d->tables[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE].len, sizeof *d->attributes);
+    PD_PARSE_GROW(&r->parse, d->attributes, d->tables[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE].len);
     READ(attribute, ATTRIBUTE, 0);
     READ(mapping, MAPPING, PD_PROFILE_MAPPING);
     READ(function, FUNCTION, PD_PROFILE_FUNCTION);

@@ -17,7 +17,7 @@
 /* The entries of one table. */
 typedef struct pd_request_table {
     pd_bytes *entries;
-    size_t len, cap;
+    size_t len;
 } pd_request_table;
 
 typedef struct pd_request_attribute {
@@ -32,11 +32,8 @@ typedef struct pd_dictionary {
     bool is_found;
     pd_keymap numbers; /* of all strings of the profile, which are written when they are added */
     uint32_t *strings; /* the number of each entry of string_table */
-    size_t strings_cap;
     pd_request_attribute *attributes;
-    size_t attributes_cap;
     uint64_t *marks; /* for each string: the last list of attributes that had it as a key */
-    size_t marks_cap;
     uint64_t mark;
     bool has_zero[PD_OTLP_DICTIONARY_STACK_TABLE + 1]; /* see pd_request_zero */
 } pd_dictionary;                                       /* zero it to begin */

@@ -33,7 +33,7 @@ static void add_attribute(sample *s, uint64_t index)
 
 static void add_number(pd_request *r, pd_request_numbers *list, uint64_t value)
 {
-    if (pd_parse_grow(&r->parse, &list->at, &list->cap, list->len + 1, sizeof *list->at))
+    if (PD_PARSE_GROW(&r->parse, list->at, list->len + 1))
         list->at[list->len++] = value;
 }
 
@@ -96,9 +96,8 @@ static void read_sample(pd_request *r, const pd_field *field, sample *s)
 static void add_row(pd_request *r, const pd_request_row *row)
 {
     pd_request_spend(r, sizeof *row + r->types_len * sizeof *r->values);
-    pd_parse_grow(&r->parse, &r->rows, &r->rows_cap, r->rows_len + 1, sizeof *r->rows);
-    if (!pd_parse_grow(&r->parse, &r->values, &r->values_cap, (r->rows_len + 1) * r->types_len,
-                       sizeof *r->values))
+    PD_PARSE_GROW(&r->parse, r->rows, r->rows_len + 1);
+    if (!PD_PARSE_GROW(&r->parse, r->values, (r->rows_len + 1) * r->types_len))
         return;
     memset(r->values + r->rows_len * r->types_len, 0, r->types_len * sizeof *r->values);
     r->rows[r->rows_len++] = *row;

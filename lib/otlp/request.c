@@ -220,8 +220,7 @@ static void take_profile(pd_request *r, const char *name, const pd_field *field)
         return;
     profile.has_time = has_time(&profile, body);
     take_period(r, &profile);
-    if (pd_parse_grow(&r->parse, &r->profiles, &r->profiles_cap, r->profiles_count + 1,
-                      sizeof *r->profiles))
+    if (PD_PARSE_GROW(&r->parse, r->profiles, r->profiles_count + 1))
         r->profiles[r->profiles_count++] = profile;
 }
 
@@ -429,8 +428,7 @@ static void read_scope_profiles(pd_request *r, pd_reader body, pd_request_source
     for (size_t i = first; i < r->profiles_count && !r->parse.status; i++)
         take_time(r, &r->profiles[i], time_is_end);
     make_sets(r, first);
-    if (pd_parse_grow(&r->parse, &r->sources, &r->sources_cap, r->facts.scopes + 1,
-                      sizeof *r->sources))
+    if (PD_PARSE_GROW(&r->parse, r->sources, r->facts.scopes + 1))
         r->sources[r->facts.scopes++] = source;
 }
 

@@ -68,7 +68,7 @@ typedef struct pd_request_source {
 
 typedef struct pd_request_numbers {
     uint64_t *at;
-    size_t len, cap;
+    size_t len;
 } pd_request_numbers;
 
 /* What is true of a request as a whole. The numbers of strings are 0 where there is none. */
@@ -107,16 +107,13 @@ struct pd_request {
     pd_buffer labels;           /* of the attributes and the link of a sample */
     pd_buffer common;           /* the labels that all samples of a set have */
     pd_request_source *sources; /* of each scope */
-    size_t sources_cap;
     pd_request_profile *profiles;
-    size_t profiles_cap;
     pd_request_column types[PPROFDELTA_MAX_TYPES];
     size_t types_len;
     pd_keymap keys; /* of rows, in their order */
     pd_request_row *rows;
-    size_t rows_len, rows_cap;
+    size_t rows_len;
     int64_t *values;
-    size_t values_cap;
     pd_request_numbers points, times; /* the values and the timestamps of a sample */
     pd_keymap comments;
     pd_encode_attributes attributes; /* attributes.c */

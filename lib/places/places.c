@@ -324,6 +324,6 @@ void pd_places_clear(pd_places *p)
 void pd_places_trim(pd_places *p, pd_mem *mem)
 {
     pd_keymap_trim(&p->keys, mem, 0);
-    PD_RELEASE(mem, p->places);
+    pd_mem_release(mem, &p->places);
     pd_buffer_release(mem, &p->frames);
 }

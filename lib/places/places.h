@@ -65,15 +65,14 @@ typedef struct pd_places {
     /* Places and mappings. */
     pd_keymap keys;
     pd_symbol_place *places; /* of each key */
-    size_t places_cap;
-    pd_buffer frames; /* packed: the lines of all places */
-    uint64_t round;   /* of the profile that is being written; 0: none yet. So nothing has to be
+    pd_buffer frames;        /* packed: the lines of all places */
+    uint64_t round;  /* of the profile that is being written; 0: none yet. So nothing has to be
                          cleared between profiles */
-    size_t by_lines;  /* places that are identified by their lines */
+    size_t by_lines; /* places that are identified by their lines */
     pd_maps maps;
     pd_place_span *spans; /* oldest first; a mapping that came back has several */
     pd_place_map *known_maps;
-    size_t spans_len, spans_cap, known_maps_len, known_maps_cap;
+    size_t spans_len, known_maps_len;
     uint32_t era;
     uint64_t loads; /* of the loader, at the last reading */
     bool is_whole;  /* the last reading succeeded */

@@ -61,7 +61,7 @@ pprofdelta_status pd_maps_add(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
                   .build_id_len = (uint32_t)build_id.len,
                   .is_there = true};
     PD_TRY(pd_buffer_add_text(mem, &m->text, line->name, err));
-    PD_TRY(pd_mem_grow(mem, &m->maps, &m->cap, m->len + 1, sizeof *m->maps, err));
+    PD_TRY(PD_GROW(mem, m->maps, m->len + 1, err));
     map.build_id_off = m->text.len;
     PD_TRY(pd_buffer_add_text(mem, &m->text, build_id, err));
     m->maps[m->len++] = map;

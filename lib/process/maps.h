@@ -31,10 +31,10 @@ typedef struct pd_map {
 
 typedef struct pd_maps {
     pd_map *maps;
-    size_t len, cap;
+    size_t len;
     pd_keymap keys;   /* of those that were read, by number: addresses, offset and name */
     uint32_t *sorted; /* the mappings with is_there, by address */
-    size_t sorted_len, sorted_cap;
+    size_t sorted_len;
     pd_buffer text; /* names and build ids */
     pd_buffer file; /* the text of /proc/self/maps */
     uint32_t main;  /* the mapping of the main binary, or PD_MAP_NONE */

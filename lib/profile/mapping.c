@@ -123,7 +123,7 @@ pprofdelta_status pd_mapped_remember(pd_mapped_list *out, pd_mem *mem, const pd_
                                      const pd_mapped_list *known, pprofdelta_error *err)
 {
     size_t used = mark_used(t), most = 2 * used < PD_MAPPED_MAX ? 2 * used : PD_MAPPED_MAX;
-    PD_TRY(pd_mem_reserve(mem, &out->list, &out->cap, most, sizeof *out->list, err));
+    PD_TRY(PD_RESERVE(mem, out->list, most, err));
     out->len = 0;
     for (size_t i = 0; i < looked_at(t); i++) {
         const pd_mapping *m = &t->mappings[i];

@@ -9,9 +9,7 @@
 
 /* Appends an element to the table `name` of *t and returns a pointer to it, or NULL. */
 #define APPEND(p, t, name)                                                                         \
-    (pd_parse_grow((p), &(t)->name, &(t)->name##_cap, (t)->name##_len + 1, sizeof *(t)->name)      \
-         ? &(t)->name[(t)->name##_len++]                                                           \
-         : NULL)
+    (PD_PARSE_GROW((p), (t)->name, (t)->name##_len + 1) ? &(t)->name[(t)->name##_len++] : NULL)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 

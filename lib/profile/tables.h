@@ -108,8 +108,6 @@ typedef struct pd_tables {
     pd_key *string_keys;         /* of the strings, while the tables are sealed */
     size_t types_len, comments_len, strings_len, mappings_len, functions_len, lines_len,
         locations_len;
-    size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,
-        locations_cap, idents_cap, places_cap, string_keys_cap;
     pd_idmap mapping_map, function_map, location_map;
     pd_bytes bytes;                 /* the profile, or the part of it in memory, */
     uint64_t base;                  /* which begins at this offset */

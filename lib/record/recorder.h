@@ -50,9 +50,8 @@ struct pprofdelta_recorder {
     pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
     pprofdelta_error trouble;              /* a record is missing, and why */
     uint64_t samples_in;
-    pd_row_set window; /* the offset of a row is the number of its record, from 0 */
-    size_t *kept_at;   /* of each entry that may be written, in the arena */
-    size_t kept_at_cap;
+    pd_row_set window;    /* the offset of a row is the number of its record, from 0 */
+    size_t *kept_at;      /* of each entry that may be written, in the arena */
     bool keeps_unchanged; /* counting may have begun again, as far as is known */
     pd_reset_watch watch;
     pd_buffer arena;

@@ -19,10 +19,10 @@ void pd_parse_string_range(pd_parse *parse, const char *name, uint64_t off, int6
                   "string index %lld is outside the string table", (long long)index);
 }
 
-bool pd_parse_grow(pd_parse *parse, void *array, size_t *cap, size_t len, size_t size)
+bool pd_parse_grow(pd_parse *parse, void *array, size_t len, size_t size)
 {
-    if (!parse->status && len > *cap)
-        parse->status = pd_mem_grow(parse->mem, array, cap, len, size, parse->err);
+    if (!parse->status)
+        parse->status = pd_mem_grow(parse->mem, array, len, size, parse->err);
     return parse->status == PPROFDELTA_OK;
 }
 

@@ -54,7 +54,8 @@ void pd_parse_wrong_wire(pd_parse *parse, const char *name, const pd_field *fiel
 void pd_parse_string_range(pd_parse *parse, const char *name, uint64_t off, int64_t index);
 
 /* Makes room for len elements in an array, unless the status is set. Returns whether it is there. */
-bool pd_parse_grow(pd_parse *parse, void *array, size_t *cap, size_t len, size_t size);
+bool pd_parse_grow(pd_parse *parse, void *array, size_t len, size_t size);
+#define PD_PARSE_GROW(parse, list, len) pd_parse_grow(parse, &(list), len, sizeof *(list))
 
 /* Takes over the reader's error, if it has one. */
 void pd_parse_end(pd_parse *parse, const char *name, const pd_reader *reader);

@@ -8,9 +8,8 @@
 static inline size_t recorder_ledger_bytes(const pprofdelta_recorder *recorder)
 {
     const pd_ledger *l = &recorder->ledger;
-    return l->keys.cap * sizeof *l->keys.keys + l->keys.slots_cap * sizeof *l->keys.slots +
-           l->base_cap * sizeof *l->base + l->seen_cap * sizeof *l->seen + l->side_cap +
-           l->tried_cap * sizeof *l->tried;
+    return pd_mem_room(l->keys.keys) + pd_mem_room(l->keys.slots) + pd_mem_room(l->base) +
+           pd_mem_room(l->seen) + pd_mem_room(l->side) + pd_mem_room(l->tried);
 }
 
 #endif

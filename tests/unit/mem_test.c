@@ -5,12 +5,6 @@
 #include "ledger/row_set.h"
 #include "run.h"
 
-/* An array as the library keeps them; every byte of an element tells which element it is. */
-typedef struct array {
-    uint8_t *ptr;
-    size_t cap, size;
-} array;
-
 static pd_mem mem_of(tracker *t, uint64_t limit)
 {
     pd_mem mem;
@@ -28,14 +22,14 @@ TEST(impossible_sizes_are_refused)
         const size_t needs[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX / size + 1,
                                 (size_t)PTRDIFF_MAX / size + 1};
         for (size_t n = 0; n < sizeof needs / sizeof *needs; n++) {
-            array a = {0};
+            uint8_t *a = NULL;
             if (!needs[n]) /* SIZE_MAX / 1 + 1 */
                 continue;
-            pprofdelta_status grown = pd_mem_grow(&mem, &a.ptr, &a.cap, needs[n], size, NULL);
-            pprofdelta_status reserved = pd_mem_reserve(&mem, &a.ptr, &a.cap, needs[n], size, NULL);
+            pprofdelta_status grown = pd_mem_grow(&mem, &a, needs[n], size, NULL);
+            pprofdelta_status reserved = pd_mem_reserve(&mem, &a, needs[n], size, NULL);
             CHECK_MSG(grown == PPROFDELTA_E_LIMIT && reserved == PPROFDELTA_E_LIMIT,
                       "%zu times %zu", needs[n], size);
-            CHECK(!a.ptr && !a.cap);
+            CHECK(!a);
         }
     }
     CHECK(t.calls == 0 && mem.used == 0);
@@ -49,10 +43,10 @@ TEST(the_limit_is_below_the_address_space)
         tracker t = {0};
         pd_mem mem = mem_of(&t, limits[i]);
         pprofdelta_error err = {0};
-        array a = {.size = 1};
+        uint8_t *a = NULL;
         bool is_ours = limits[i] < PD_MEM_MOST;
         CHECK(mem.limit == (is_ours ? limits[i] : PD_MEM_MOST));
-        CHECK(pd_mem_grow(&mem, &a.ptr, &a.cap, SIZE_MAX / 4 + 1, 1, &err) == PPROFDELTA_E_LIMIT);
+        CHECK(pd_mem_grow(&mem, &a, SIZE_MAX / 4 + 1, 1, &err) == PPROFDELTA_E_LIMIT);
         CHECK((err.reason == PPROFDELTA_REASON_MAX_MEMORY) == is_ours);
         CHECK_MSG(strstr(err.text, is_ours ? "max_memory allows" : "-bit process has room for"),
                   "%s", err.text);
@@ -84,24 +78,24 @@ enum { ARRAYS = 24, ACCOUNTS = 3 };
 
 /* Arrays that grow, shrink, move to another account, and are released, in an account and two parts of it. Whatever
  * the allocator does, they keep their bytes, and each account frees its own. */
-static void use_accounts(tracker *t, pd_mem accounts[ACCOUNTS], array arrays[ARRAYS],
+static void use_accounts(tracker *t, pd_mem accounts[ACCOUNTS], uint8_t *arrays[ARRAYS],
                          size_t in[ARRAYS])
 {
     uint32_t random = 1;
     for (size_t step = 0; step < 2000; step++) {
         random = random * 1664525 + 1013904223;
-        size_t n = random >> 8 & 15, cap = random >> 12 & 255, before = arrays[n].cap;
+        size_t n = random >> 8 & 15, cap = random >> 12 & 255, before = PD_CAP(arrays[n]);
         pd_mem *mem = &accounts[in[n]];
         if (step % 7 == 0) {
             in[n] = (in[n] + 1) % ACCOUNTS;
-            pd_mem_pass(mem, &accounts[in[n]], arrays[n].ptr);
+            pd_mem_pass(mem, &accounts[in[n]], arrays[n]);
         } else if (step % 5 == 0) {
-            pd_mem_trim(mem, &arrays[n].ptr, &arrays[n].cap, cap, 1);
-        } else if (!pd_mem_grow(mem, &arrays[n].ptr, &arrays[n].cap, cap, 1, NULL)) {
-            memset(arrays[n].ptr + before, (int)n, arrays[n].cap - before);
+            PD_TRIM(mem, arrays[n], cap);
+        } else if (!PD_GROW(mem, arrays[n], cap, NULL) && arrays[n]) {
+            memset(arrays[n] + before, (int)n, PD_CAP(arrays[n]) - before);
         }
-        for (size_t i = 0; i < arrays[n].cap; i++)
-            REQUIRE(arrays[n].ptr[i] == n);
+        for (size_t i = 0; i < PD_CAP(arrays[n]); i++)
+            REQUIRE(arrays[n][i] == n);
         REQUIRE(accounts[0].used == t->live);
     }
 }
@@ -111,7 +105,7 @@ TEST(an_account_is_freed_in_one_call)
     for (size_t nth = 0; nth < 40; nth++) {
         tracker t = {.fail_at = nth, .is_alone = true};
         pd_mem accounts[ACCOUNTS], moved;
-        array arrays[ARRAYS] = {{0}};
+        uint8_t *arrays[ARRAYS] = {NULL};
         size_t in[ARRAYS], held = 0;
         accounts[0] = mem_of(&t, 1 << 20);
         pd_mem_part(&accounts[1], &accounts[0]);
@@ -122,7 +116,7 @@ TEST(an_account_is_freed_in_one_call)
         moved = accounts[2];
         pd_mem_drop(&moved);
         for (size_t n = 0; n < ARRAYS; n++)
-            held += arrays[n].ptr && in[n] != 2 ? arrays[n].cap + sizeof(pd_mem_block) : 0;
+            held += arrays[n] && in[n] != 2 ? PD_CAP(arrays[n]) + sizeof(pd_mem_block) : 0;
         CHECK_MSG(t.live == held && accounts[0].used == held && held, "%zu: %zu", nth, held);
         pd_mem_drop(&accounts[1]);
         pd_mem_drop(&accounts[0]);
@@ -136,13 +130,13 @@ TEST(a_limit_counts_what_all_parts_hold)
     enum { LIMIT = 10000 };
     tracker t = {0};
     pd_mem whole = mem_of(&t, LIMIT), part;
-    array a = {0}, b = {0};
+    uint8_t *a = NULL, *b = NULL;
     pd_mem_part(&part, &whole);
-    CHECK(!pd_mem_reserve(&whole, &a.ptr, &a.cap, LIMIT / 2, 1, NULL));
+    CHECK(!PD_RESERVE(&whole, a, LIMIT / 2, NULL));
     CHECK(pd_mem_left(&part) == pd_mem_left(&whole) && pd_mem_left(&part) < LIMIT / 2);
-    CHECK(pd_mem_reserve(&part, &b.ptr, &b.cap, LIMIT / 2, 1, NULL) == PPROFDELTA_E_LIMIT);
+    CHECK(PD_RESERVE(&part, b, LIMIT / 2, NULL) == PPROFDELTA_E_LIMIT);
     pd_mem_drop(&whole);
-    CHECK(!pd_mem_reserve(&part, &b.ptr, &b.cap, LIMIT / 2, 1, NULL));
+    CHECK(!PD_RESERVE(&part, b, LIMIT / 2, NULL));
     pd_mem_drop(&part);
     CHECK(!t.live && !whole.used);
 }
