@@ -42,8 +42,8 @@ struct pprofdelta {
      * out the same delta. */
     pd_steps steps;
     pd_door door;
-    /* The delta is in `encoded`, and the ledger has the window as the open attempt. */
-    bool is_made;
+    /* The delta is in `encoded`, and the ledger has the window as the open attempt, unless it is due. */
+    bool is_made, is_due;
     pd_bytes given;
     pprofdelta_report report; /* of the delta that was made */
     pd_mapped_facts mapped;   /* what is known of its mappings */
@@ -165,6 +165,11 @@ pprofdelta_status pd_decide_window(pprofdelta *pd, pd_decision *decision, pprofd
 
 /* Has the main mapping another build id than the last one, and not only another place in the order? */
 bool pd_is_other_build(const pprofdelta *pd);
+
+/* ---- delta.c ---------------------------------------------------------------------------------- */
+
+/* Makes the window that is due the open attempt. */
+void pd_settle_due(pprofdelta *pd);
 
 /* ---- estimate.c ------------------------------------------------------------------------------ */
 

@@ -3,8 +3,9 @@
  *
  * Nothing that is remembered changes before a window is made: the ledger has its new samples behind
  * the kept entries, and a failure removes them. A window that was made stays at once in the ledger as the open
- * attempt (see ledger.h), because its delta may arrive whatever happens then. A base is built in a
- * spare ledger, which is exchanged for the other when it is whole. */
+ * attempt (see ledger.h), because its delta may arrive whatever happens then; that of two files when it ends, since
+ * most contexts with one end before. A base is built in a spare ledger, which is exchanged for the other when it
+ * is whole. */
 #include "base/option_checks.h"
 #include "delta/context.h"
 
@@ -166,9 +167,12 @@ static void fill_report(pprofdelta *pd, const pd_decision *decision, const pd_ta
     r->is_same = is_same_again(pd, r);
 }
 
-/* The profile becomes the one that was seen last, and the window the open attempt. */
-static void settle_window(pprofdelta *pd)
+/* The profile becomes the one that was seen last, too. */
+void pd_settle_due(pprofdelta *pd)
 {
+    if (!pd->is_due)
+        return;
+    pd->is_due = false;
     if (pd->cur.dump.rate)
         pd_estimate_settle(pd);
     pd_row_set_attempt(&pd->cur.window, pd->how);
@@ -182,8 +186,9 @@ static void open_attempt(pprofdelta *pd, const pd_decision *decision)
         pd->next.time_nanos = pd->last.time_nanos;
         pd->next.duration_nanos = pd->last.duration_nanos;
     }
-    if (!pd_is_negative(pd))
-        settle_window(pd);
+    pd->is_due = !pd_is_negative(pd);
+    if (!pd_is_pair(pd))
+        pd_settle_due(pd);
     if (decision->how == PD_SUBTRACT_ALL) /* what was counted so far belongs to no window */
         pd_ledger_commit(pd->cur.window.ledger);
     pd->has_base |= decision->how == PD_SUBTRACT_ALL || decision->restart;
@@ -276,8 +281,8 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
 pprofdelta_status pprofdelta_commit(pprofdelta *pd)
 {
     PD_TRY(pd_steps_commit(&pd->steps, NULL));
-    if (pd_is_negative(pd))
-        settle_window(pd);
+    pd->is_due |= pd_is_negative(pd);
+    pd_settle_due(pd);
     pd_ledger_commit(pd->cur.window.ledger);
     pd->has_base = true;
     pd->is_from_base = false;
@@ -288,6 +293,7 @@ void pprofdelta_abandon(pprofdelta *pd)
 {
     if (!pd)
         return;
+    pd_settle_due(pd);
     if (pd_is_pending(pd))
         pd_row_set_abandon(&pd->cur.window);
     pd_steps_abandon(&pd->steps);

@@ -56,6 +56,7 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
 {
     if (!sink || !sink->write)
         return pd_refuse(err, "there is no sink to save to");
+    pd_settle_due(pd);
     pd_state state = {.ledger = &pd->ledger,
                       .schema = &pd->schema,
                       .last = &pd->last,
@@ -141,6 +142,7 @@ static pprofdelta_memory describe_memory(pprofdelta *pd)
 pprofdelta_status pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
 {
     PD_TRY(pd_result_check(out, NULL));
+    pd_settle_due(pd);
     pprofdelta_memory memory = describe_memory(pd);
     pd_result_write(out, &memory, sizeof memory);
     return PPROFDELTA_OK;

@@ -462,6 +462,42 @@ static uint64_t number_of(pprofdelta *pd, buf look, uint64_t *acked)
     return census.stamp.sequence;
 }
 
+/* The window of two files becomes an open attempt when it ends. Who looks before, or saves, does not see that. */
+TEST(a_pair_is_remembered_whoever_looks_first)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.flags = PPROFDELTA_NO_SEQUENCE;
+    options.id = 1;
+    ENDS(two_stacks_end) two_stacks p;
+    two_stacks_begin(&p);
+    buf base = two_stacks_look(&p, 10), now = two_stacks_look(&p, 17),
+        lower = two_stacks_look(&p, 15); /* than what may have arrived */
+    buf saved[4], deltas[4];
+    for (size_t i = 0; i < 4; i++) { /* bit 0: describe first; bit 1: save first */
+        ENDS(context_end) pprofdelta *pd = NULL;
+        collector c = {.bytes = buf_begin(&p.b.arena)}, next = {.bytes = buf_begin(&p.b.arena)};
+        pprofdelta_memory open = {.size = sizeof open}, ended = open;
+        REQUIRE(!pprofdelta_new(&options, NULL, &pd, NULL));
+        CHECK(!pprofdelta_base(pd, base.ptr, base.len, NULL));
+        CHECK(!pprofdelta_window(pd, now.ptr, now.len, collecting(&c), NULL, NULL));
+        if (i & 1)
+            CHECK(!pprofdelta_describe(pd, &open) && open.samples == 2 && open.attempts == 1);
+        saved[i] = i & 2 ? keep_save(&p.b.arena, pd) : base;
+        pprofdelta_abandon(pd);
+        if (i) {
+            CHECK(!pprofdelta_describe(pd, &ended) && ended.samples == 2 && ended.attempts == 1);
+            buf after = keep_save(&p.b.arena, pd);
+            CHECK(!(i & 2) || buf_equal(saved[i], after));
+            saved[i] = after;
+            CHECK(buf_equal(saved[1], saved[i]));
+        }
+        CHECK(!pprofdelta_window(pd, lower.ptr, lower.len, collecting(&next), NULL, NULL));
+        CHECK(!pprofdelta_commit(pd));
+        deltas[i] = next.bytes;
+        CHECK(buf_equal(deltas[0], deltas[i]));
+    }
+}
+
 TEST(a_series_goes_on_after_a_number)
 {
     ENDS(two_stacks_end) two_stacks p;
