@@ -62,7 +62,7 @@ static pd_bytes name_text(pd_otlp *o)
     return pd_buffer_bytes(&o->repaired);
 }
 
-static uint32_t function_index(pd_otlp *o, uint32_t function)
+static uint32_t function_index(pd_otlp *o, uint64_t function)
 {
     if (!function || o->functions[function])
         return o->functions[function];
@@ -112,7 +112,7 @@ static void put_lines(pd_otlp *o, pd_buffer *table, uint32_t location)
     const pd_model *m = o->model;
     for (size_t i = pd_model_lines_begin(m, location); i < m->locations[location - 1].lines_end;
          i++) {
-        const pd_model_line *line = &m->lines[i];
+        const pd_line *line = &m->lines[i];
         uint32_t function = function_index(o, line->function);
         size_t from = table->len;
         if (!function)
@@ -350,21 +350,12 @@ static void put_optional(pd_otlp *o, pd_buffer *out, uint32_t field, pd_bytes co
         pd_write_bytes(&o->writer, out, field, content);
 }
 
-/* Ends the member of a list that began at `from`, with its value at `value`. */
-static void end_member(pd_otlp *o, pd_buffer *out, size_t from, size_t value)
-{
-    pd_write_wrap(&o->writer, out, value, PD_OTLP_KEY_VALUE_VALUE);
-    pd_write_wrap(&o->writer, out, from, PD_OTLP_KEY_VALUE_LIST_VALUES);
-}
-
 /* A member whose value is a number, or `true`. */
 static void put_member(pd_otlp *o, pd_buffer *out, const char *key, uint32_t kind, int64_t number)
 {
-    size_t from = out->len;
-    pd_write_bytes(&o->writer, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of(key));
-    size_t value = out->len;
+    pd_otlp_pair member = pd_otlp_pair_begin(&o->writer, out, pd_bytes_of(key));
     pd_write_varint_always(&o->writer, out, kind, (uint64_t)number);
-    end_member(o, out, from, value);
+    pd_otlp_pair_end(&o->writer, out, member, PD_OTLP_KEY_VALUE_LIST_VALUES);
 }
 
 /* A member whose value is an array of strings: names and units. */
@@ -372,16 +363,14 @@ static void put_types(pd_otlp *o, pd_buffer *out, const char *key, const pd_mode
                       size_t len)
 {
     pd_writer *w = &o->writer;
-    size_t from = out->len;
-    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of(key));
-    size_t value = out->len;
+    pd_otlp_pair member = pd_otlp_pair_begin(w, out, pd_bytes_of(key));
     for (size_t i = 0; i < 2 * len; i++) {
         size_t element = out->len;
         pd_otlp_put_text(w, out, pd_otlp_text(o, i % 2 ? types[i / 2].unit : types[i / 2].type));
         pd_write_wrap(w, out, element, PD_OTLP_ARRAY_VALUE_VALUES);
     }
-    pd_write_wrap(w, out, value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
-    end_member(o, out, from, value);
+    pd_write_wrap(w, out, member.value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    pd_otlp_pair_end(w, out, member, PD_OTLP_KEY_VALUE_LIST_VALUES);
 }
 
 /* Which of the types have a Profile. */
@@ -389,9 +378,7 @@ static void put_columns(pd_otlp *o, pd_buffer *out)
 {
     const pd_model *m = o->model;
     pd_writer *w = &o->writer;
-    size_t from = out->len;
-    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of("columns"));
-    size_t value = out->len;
+    pd_otlp_pair member = pd_otlp_pair_begin(w, out, pd_bytes_of("columns"));
     for (size_t i = 0; i < m->types_len; i++) {
         size_t element = out->len;
         if (!o->samples[i].len)
@@ -399,8 +386,8 @@ static void put_columns(pd_otlp *o, pd_buffer *out)
         pd_otlp_put_number(w, out, (int64_t)i);
         pd_write_wrap(w, out, element, PD_OTLP_ARRAY_VALUE_VALUES);
     }
-    pd_write_wrap(w, out, value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
-    end_member(o, out, from, value);
+    pd_write_wrap(w, out, member.value, PD_OTLP_ANY_VALUE_ARRAY_VALUE);
+    pd_otlp_pair_end(w, out, member, PD_OTLP_KEY_VALUE_LIST_VALUES);
 }
 
 /* What a reader needs to have the profile again: see otlp.h. */
@@ -445,16 +432,13 @@ static void put_scope(pd_otlp *o, pd_buffer *out, const pd_model_header *h)
         pd_otlp_put_pair(w, out, PD_OTLP_SCOPE_ATTRIBUTES,
                          pd_bytes_of("pprof.scope.default_sample_type"),
                          pd_otlp_text(o, h->default_sample_type));
-    size_t attribute = out->len;
-    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of("pprofdelta"));
-    size_t value = out->len;
+    pd_otlp_pair own = pd_otlp_pair_begin(w, out, pd_bytes_of("pprofdelta"));
     put_members(o, out, h);
-    if (out->len == value) {
-        out->len = attribute;
+    if (out->len == own.value) {
+        out->len = own.from;
     } else {
-        pd_write_wrap(w, out, value, PD_OTLP_ANY_VALUE_KVLIST_VALUE);
-        pd_write_wrap(w, out, value, PD_OTLP_KEY_VALUE_VALUE);
-        pd_write_wrap(w, out, attribute, PD_OTLP_SCOPE_ATTRIBUTES);
+        pd_write_wrap(w, out, own.value, PD_OTLP_ANY_VALUE_KVLIST_VALUE);
+        pd_otlp_pair_end(w, out, own, PD_OTLP_SCOPE_ATTRIBUTES);
     }
     pd_write_wrap(w, out, from, PD_OTLP_SCOPE_PROFILES_SCOPE);
 }

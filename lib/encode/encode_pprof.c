@@ -18,7 +18,7 @@ static void put_location(pd_writer *w, pd_model *m, uint32_t id)
     const pd_model_location *location = &m->locations[id - 1];
     PD_WRITE_VARINTS(w, &m->scratch, PD_LOCATION_ID, id, location->mapping, location->address);
     for (size_t i = pd_model_lines_begin(m, id); i < location->lines_end; i++) {
-        const pd_model_line *line = &m->lines[i];
+        const pd_line *line = &m->lines[i];
         if (!line->function)
             continue;
         PD_WRITE_VARINTS(w, &m->labels, PD_LINE_FUNCTION_ID, line->function, (uint64_t)line->line,

@@ -90,7 +90,15 @@ bool pd_otlp_is_unlock(pd_bytes function);
 void pd_otlp_put_text(pd_writer *w, pd_buffer *buffer, pd_bytes text);
 void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number);
 
-/* Appends a KeyValue with a string, as a field with this number. */
+/* A KeyValue, as a field with this number: its key, then its value is appended, then it ends. */
+typedef struct pd_otlp_pair {
+    size_t from, value; /* offsets */
+} pd_otlp_pair;
+
+pd_otlp_pair pd_otlp_pair_begin(pd_writer *w, pd_buffer *buffer, pd_bytes key);
+void pd_otlp_pair_end(pd_writer *w, pd_buffer *buffer, pd_otlp_pair pair, uint32_t number);
+
+/* The same with a string. */
 void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
                       pd_bytes value);
 

@@ -17,15 +17,25 @@ void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number)
     pd_write_varint_always(w, buffer, PD_OTLP_ANY_VALUE_INT_VALUE, (uint64_t)number);
 }
 
-void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
-                      pd_bytes value)
+pd_otlp_pair pd_otlp_pair_begin(pd_writer *w, pd_buffer *buffer, pd_bytes key)
 {
     size_t from = buffer->len;
     pd_write_bytes(w, buffer, PD_OTLP_KEY_VALUE_KEY, key);
-    size_t from_value = buffer->len;
+    return (pd_otlp_pair){from, buffer->len};
+}
+
+void pd_otlp_pair_end(pd_writer *w, pd_buffer *buffer, pd_otlp_pair pair, uint32_t number)
+{
+    pd_write_wrap(w, buffer, pair.value, PD_OTLP_KEY_VALUE_VALUE);
+    pd_write_wrap(w, buffer, pair.from, number);
+}
+
+void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
+                      pd_bytes value)
+{
+    pd_otlp_pair pair = pd_otlp_pair_begin(w, buffer, key);
     pd_otlp_put_text(w, buffer, value);
-    pd_write_wrap(w, buffer, from_value, PD_OTLP_KEY_VALUE_VALUE);
-    pd_write_wrap(w, buffer, from, number);
+    pd_otlp_pair_end(w, buffer, pair, number);
 }
 
 /* ---- attributes --------------------------------------------------------------------------------- */
@@ -106,18 +116,15 @@ static bool is_label_name(pd_bytes name)
 static void put_listed(pd_otlp *o, pd_buffer *out, const pd_model_label *l)
 {
     pd_writer *w = &o->writer;
-    size_t from = out->len;
-    pd_write_bytes(w, out, PD_OTLP_KEY_VALUE_KEY, pd_bytes_of("value"));
-    size_t value = out->len;
+    pd_otlp_pair value = pd_otlp_pair_begin(w, out, pd_bytes_of("value"));
     if (l->str)
         pd_otlp_put_text(w, out, pd_otlp_text(o, l->str));
     else
         pd_otlp_put_number(w, out, l->num);
-    pd_write_wrap(w, out, value, PD_OTLP_KEY_VALUE_VALUE);
-    pd_write_wrap(w, out, from, PD_OTLP_KEY_VALUE_LIST_VALUES);
+    pd_otlp_pair_end(w, out, value, PD_OTLP_KEY_VALUE_LIST_VALUES);
     pd_otlp_put_pair(w, out, PD_OTLP_KEY_VALUE_LIST_VALUES, pd_bytes_of("unit"),
                      pd_otlp_text(o, l->str ? 0 : l->num_unit));
-    pd_write_wrap(w, out, from, PD_OTLP_ANY_VALUE_KVLIST_VALUE);
+    pd_write_wrap(w, out, value.from, PD_OTLP_ANY_VALUE_KVLIST_VALUE);
 }
 
 static void put_label(pd_otlp *o, pd_buffer *out, const pd_model_label *l, uint32_t unit,

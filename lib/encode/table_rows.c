@@ -69,7 +69,7 @@ static void choose_functions(pd_table_rows *t)
     }
 }
 
-pd_key pd_table_rows_function_key(const pd_table_rows *t, uint32_t function)
+pd_key pd_table_rows_function_key(const pd_table_rows *t, uint64_t function)
 {
     return function ? t->function_keys[function - 1] : (pd_key){0, 0};
 }

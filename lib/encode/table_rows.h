@@ -43,7 +43,7 @@ void pd_table_rows_choose(pd_table_rows *t);
 uint64_t pd_table_rows_stack(pd_table_rows *t, pd_bytes stack);
 
 /* The key of a function, or {0, 0}; where a mapping is. */
-pd_key pd_table_rows_function_key(const pd_table_rows *t, uint32_t function);
+pd_key pd_table_rows_function_key(const pd_table_rows *t, uint64_t function);
 pd_place pd_table_rows_place(const pd_table_rows *t, uint32_t mapping);
 
 #endif

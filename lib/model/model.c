@@ -145,7 +145,7 @@ uint32_t pd_model_find_location(const pd_model *m, pd_key ident)
 void pd_model_add_line(pd_model *m, uint32_t function, int64_t line, int64_t column)
 {
     if (HAS_ROOM(m, lines, m->lines_len))
-        m->lines[m->lines_len++] = (pd_model_line){function, line, column};
+        m->lines[m->lines_len++] = (pd_line){function, line, column};
 }
 
 uint32_t pd_model_add_location(pd_model *m, pd_key ident, uint32_t mapping, uint64_t address,

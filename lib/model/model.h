@@ -24,8 +24,7 @@
 #define PD_MODEL_MODEL_H
 
 #include "pprofdelta_common.h"
-#include "base/keymap.h"
-#include "wire/writer.h"
+#include "profile/tables.h"
 
 typedef struct pd_model_text {
     size_t off, len;
@@ -47,11 +46,6 @@ typedef struct pd_model_function {
     uint32_t name, system_name, filename;
     int64_t start_line;
 } pd_model_function;
-
-typedef struct pd_model_line {
-    uint32_t function;
-    int64_t line, column;
-} pd_model_line;
 
 typedef struct pd_model_location {
     uint64_t address;
@@ -113,7 +107,7 @@ typedef struct pd_model {
     pd_model_mapping *mappings; /* by id - 1, as all below */
     pd_model_known *known;      /* of each mapping key */
     pd_model_function *functions;
-    pd_model_line *lines;
+    pd_line *lines;
     pd_model_location *locations;
     pd_model_attribute *attributes;
     uint32_t *comments; /* strings */

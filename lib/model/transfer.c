@@ -88,14 +88,6 @@ static pd_model_function function_at(const pd_transfer *t, uint32_t index)
     return (pd_model_function){f->name, f->system_name, f->filename, f->start_line};
 }
 
-static pd_model_line line_at(const pd_transfer *t, size_t index)
-{
-    if (t->from)
-        return t->from->lines[index];
-    const pd_line *line = &t->tables->lines[index];
-    return (pd_model_line){(uint32_t)line->function + 1, line->line, line->column};
-}
-
 static pd_model_location location_at(const pd_transfer *t, uint32_t index, size_t *lines_begin)
 {
     if (t->from) {
@@ -106,7 +98,7 @@ static pd_model_location location_at(const pd_transfer *t, uint32_t index, size_
     *lines_begin = l->lines_first;
     return (pd_model_location){.address = l->address,
                                .lines_end = l->lines_first + l->lines_len,
-                               .mapping = l->mapping == PD_NONE ? 0 : (uint32_t)l->mapping + 1,
+                               .mapping = (uint32_t)l->mapping,
                                .is_folded = l->is_folded};
 }
 
@@ -182,9 +174,9 @@ static void first_location(pd_transfer *t, uint32_t index)
         return;
     pd_model_location l = location_at(t, index, &line);
     for (; line < l.lines_end; line++) {
-        pd_model_line at = line_at(t, line);
-        uint32_t function = transfer_function(t, at.function);
-        pd_model_add_line(t->model, function, at.line, at.column);
+        const pd_line *at = t->from ? &t->from->lines[line] : &t->tables->lines[line];
+        uint32_t function = transfer_function(t, (uint32_t)at->function);
+        pd_model_add_line(t->model, function, at->line, at->column);
     }
     if (l.mapping) {
         mapping = pd_transfer_mapping(t, l.mapping - 1);
@@ -215,13 +207,11 @@ static void load_locations(const pd_transfer *t, pd_reader *ids)
         next[len++] = (uint32_t)from->locations[index].lines_first;
     }
     for (size_t i = 0; i < len; i++)
-        next[i] = (uint32_t)from->lines[next[i]].function;
+        next[i] = (uint32_t)from->lines[next[i]].function - 1;
     for (size_t i = 0; i < len; i++)
-        if (next[i] != PD_NONE)
-            next[i] = from->functions[next[i]].name;
+        next[i] = from->functions[next[i]].name;
     for (size_t i = 0; i < len; i++)
-        if (next[i] != PD_NONE)
-            pd_prefetch(from->strings[next[i]].ptr);
+        pd_prefetch(from->strings[next[i]].ptr);
 }
 
 /* ---- samples ------------------------------------------------------------------------------------ */

@@ -112,8 +112,8 @@ static size_t mark_used(const pd_tables *t)
     for (size_t i = 0; i < t->mappings_len; i++)
         t->mappings[i].mark = i == 0;
     for (size_t i = 0; i < t->locations_len; i++)
-        if (t->locations[i].mapping != PD_NONE)
-            t->mappings[t->locations[i].mapping].mark = 1;
+        if (t->locations[i].mapping)
+            t->mappings[t->locations[i].mapping - 1].mark = 1;
     for (size_t i = 0; i < looked_at(t); i++)
         used += t->mappings[i].mark;
     return used;

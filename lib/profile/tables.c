@@ -341,7 +341,7 @@ static pprofdelta_status check_first(const pd_tables *t, pprofdelta_error *err)
     return PPROFDELTA_OK;
 }
 
-/* Replaces the id at *ref by its index. */
+/* Replaces the id at *ref by its index plus one. */
 static void resolve_id(pd_parse *p, uint64_t *ref, const pd_idmap *map, const char *field,
                        const char *what, uint64_t off)
 {
@@ -349,7 +349,7 @@ static void resolve_id(pd_parse *p, uint64_t *ref, const pd_idmap *map, const ch
     uint32_t index = pd_idmap_find(map, id);
     if (__builtin_expect(index == PD_IDMAP_NONE, 0))
         PD_PARSE_FAIL(p, PPROFDELTA_E_PROFILE, field, off, "no %s has the id %" PRIu64, what, id);
-    *ref = index;
+    *ref = index + UINT64_C(1);
 }
 
 static void resolve_references(pd_parse *p, pd_tables *t)
@@ -359,8 +359,6 @@ static void resolve_references(pd_parse *p, pd_tables *t)
         if (location->mapping)
             resolve_id(p, &location->mapping, &t->mapping_map, "location.mapping_id", "mapping",
                        location->off);
-        else
-            location->mapping = PD_NONE;
         for (size_t j = 0; j < location->lines_len; j++)
             resolve_id(p, &t->lines[location->lines_first + j].function, &t->function_map,
                        "location.line.function_id", "function", location->off);
@@ -391,7 +389,7 @@ static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
     pd_key key = pd_location_key_lines_begin(location->address, location->is_folded);
     for (size_t i = 0; i < location->lines_len; i++) {
         const pd_line *line = &t->lines[location->lines_first + i];
-        const pd_function *f = &t->functions[line->function];
+        const pd_function *f = &t->functions[line->function - 1];
         pd_key function =
             pd_function_key_of(key_of_string(t, f->name), key_of_string(t, f->system_name),
                                key_of_string(t, f->filename), f->start_line);
@@ -429,8 +427,7 @@ pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error
         t->mappings[i].stays = false;
     for (size_t i = 0; i < t->locations_len; i++) {
         const pd_location *location = &t->locations[i];
-        pd_place place =
-            location->mapping == PD_NONE ? PD_NOWHERE_MAPPED : t->places[location->mapping];
+        pd_place place = location->mapping ? t->places[location->mapping - 1] : PD_NOWHERE_MAPPED;
         if (location->lines_len && pd_location_is_by_lines(place, location->address)) {
             if (!t->by_lines++)
                 PD_TRY(begin_keys(t, mem, err));
@@ -439,7 +436,7 @@ pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error
             continue;
         }
         if (pd_place_is_before(place, location->address))
-            t->has_addresses_of_files = t->mappings[location->mapping].stays = true;
+            t->has_addresses_of_files = t->mappings[location->mapping - 1].stays = true;
         t->idents[i] = pd_location_key_address(place, location->address, location->is_folded);
         t->by_address++;
     }

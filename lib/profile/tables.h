@@ -47,8 +47,6 @@ static inline uint32_t pd_idmap_find(const pd_idmap *map, uint64_t id)
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-#define PD_NONE UINT32_MAX /* no mapping: id 0 on the wire */
-
 typedef struct pd_value_type {
     uint32_t type, unit; /* string indices */
     uint64_t off;
@@ -72,13 +70,13 @@ typedef struct pd_function {
 } pd_function;
 
 typedef struct pd_line {
-    uint64_t function; /* its id; after sealing its index */
+    uint64_t function; /* its id; after sealing its index plus one; in a model its id there, or 0 */
     int64_t line, column;
 } pd_line;
 
 typedef struct pd_location {
     uint64_t id;
-    uint64_t mapping; /* its id; after sealing its index, or PD_NONE */
+    uint64_t mapping; /* its id; after sealing its index plus one. 0: none */
     uint64_t address;
     uint64_t off;
     size_t lines_first, lines_len;
