@@ -157,11 +157,13 @@ static size_t tight_size(size_t need, size_t size)
 pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t need, size_t size,
                               pprofdelta_error *err)
 {
-    size_t cap = pd_mem_room(array_at(ptr)) / size;
-    if (need <= cap)
+    const size_t room = pd_mem_room(array_at(ptr));
+    size_t bytes;
+    if (!__builtin_mul_overflow(need, size, &bytes) && bytes <= room) /* nearly always */
         return PPROFDELTA_OK;
     if (pd_mem_is_tight(mem))
         return pd_mem_reserve(mem, ptr, tight_size(need, size), size, err);
+    const size_t cap = room / size;
     size_t want = cap < SIZE_MAX / 2 ? cap + cap / 2 + 64 / size + 4 : need;
     if (want < need)
         want = need;
