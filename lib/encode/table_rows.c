@@ -44,7 +44,7 @@ static uint32_t number_of(pd_table_rows *t, pd_bytes text)
 }
 
 /* Adds a row for this id, if there is none. Returns whether it is new. */
-static bool add_row(pd_table_rows *t, pd_row_set *r, pd_key id, size_t of)
+static bool add_row(pd_table_rows *t, pd_distinct_rows *r, pd_key id, size_t of)
 {
     bool is_new;
     if (!t->w.status)

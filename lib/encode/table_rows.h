@@ -18,10 +18,10 @@
 
 /* Rows of a table: distinct ids, and what each is made of: an index in the model, or where the places
  * of a stack end. */
-typedef struct pd_row_set {
+typedef struct pd_distinct_rows {
     pd_keymap keys;
     size_t *of;
-} pd_row_set;
+} pd_distinct_rows;
 
 typedef struct pd_table_rows {
     const pd_model *model;
@@ -29,7 +29,7 @@ typedef struct pd_table_rows {
     pd_bytes *texts; /* of the model's strings, in UTF-8, and others behind them */
     size_t texts_len;
     pd_buffer repaired;
-    pd_row_set functions, locations, stacks;
+    pd_distinct_rows functions, locations, stacks;
     pd_key *function_keys, *location_keys; /* by id - 1 */
     uint32_t *files;                       /* of the mappings: without the mark of a deleted file */
     size_t lines;                          /* of the locations that are rows */
