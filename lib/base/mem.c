@@ -59,7 +59,8 @@ static void unlink_block(pd_mem *mem, const pd_mem_block *b)
         b->next->before = b->before;
 }
 
-/* Makes the array, or NULL, one of so many bytes. Returns NULL, and changes nothing, if the allocator refuses. */
+/* Makes the array, or NULL, one of so many bytes. Returns NULL, and changes nothing, if the
+ * allocator refuses. */
 static void *resize_array(pd_mem *mem, void *array, size_t bytes)
 {
     const pprofdelta_allocator *a = &pd_mem_whole(mem)->allocator;

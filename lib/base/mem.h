@@ -1,11 +1,11 @@
 /* Memory: the caller's allocator, with the total held against a limit.
  *
- * Every array of the library grows through pd_mem_grow or pd_mem_reserve, and knows how much room it has: sizes are
- * multiplied with a check for overflow, and a total above the limit is refused.
+ * Every array of the library grows through pd_mem_grow or pd_mem_reserve, and knows how much room
+ * it has: sizes are multiplied with a check for overflow, and a total above the limit is refused.
  *
- * An account is what is freed together, in one call: what an object remembers, what it works with, what an encoder
- * holds for a moment. So hardly any array is released by itself. An account can be a part of another one, which has
- * the allocator and the limit:
+ * An account is what is freed together, in one call: what an object remembers, what it works with,
+ * what an encoder holds for a moment. So hardly any array is released by itself. An account can be
+ * a part of another one, which has the allocator and the limit:
  *
  *     whole    allocator, limit, used        [block] <-> [block] <-> [block]
  *       part                                 [block] <-> [block]
@@ -41,7 +41,8 @@ typedef struct pd_mem {
 
 void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t limit);
 
-/* Makes an account that is a part of another one, or of what that is a part of. That does not move meanwhile. */
+/* Makes an account that is a part of another one, or of what that is a part of. That does not move
+ * meanwhile. */
 void pd_mem_part(pd_mem *part, pd_mem *of);
 
 static inline pd_mem *pd_mem_whole(pd_mem *mem)
@@ -80,8 +81,8 @@ static inline size_t pd_mem_room(const void *array)
     return array ? ((const pd_mem_block *)array - 1)->bytes - sizeof(pd_mem_block) : 0;
 }
 
-/* Makes the array *ptr (NULL, or allocated here) hold at least `need` elements of `size` bytes; grows
- * geometrically. New memory is not cleared. On failure *ptr is unchanged. */
+/* Makes the array *ptr (NULL, or allocated here) hold at least `need` elements of `size` bytes;
+ * grows geometrically. New memory is not cleared. On failure *ptr is unchanged. */
 pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t need, size_t size,
                               pprofdelta_error *err);
 
@@ -89,7 +90,8 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t need, size_t size,
 pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t need, size_t size,
                                  pprofdelta_error *err);
 
-/* Shrinks *ptr to `need` elements, if it has room for more; 0 releases it. If the allocator refuses, it stays. */
+/* Shrinks *ptr to `need` elements, if it has room for more; 0 releases it. If the allocator
+ * refuses, it stays. */
 void pd_mem_trim(pd_mem *mem, void *ptr, size_t need, size_t size);
 
 /* Frees the array *ptr by itself, and sets *ptr to NULL, which it may be. */

@@ -42,7 +42,8 @@ struct pprofdelta {
      * out the same delta. */
     pd_steps steps;
     pd_door door;
-    /* The delta is in `encoded`, and the ledger has the window as the open attempt, unless it is due. */
+    /* The delta is in `encoded`, and the ledger has the window as the open attempt, unless that
+     * is due. */
     bool is_made, is_due;
     pd_bytes given;
     pprofdelta_report report; /* of the delta that was made */
@@ -205,7 +206,8 @@ pprofdelta_status pd_output_encode(pprofdelta *pd, pd_bytes *profile, pprofdelta
  * of pd->cur's inflated bytes, and the writer's is given back. So pd->cur cannot be read any more. */
 pprofdelta_status pd_output_compress(pprofdelta *pd, pd_bytes profile, pprofdelta_error *err);
 
-/* Frees what was made for a window: a delta that was made is not there any more, unless it was compressed there. */
+/* Frees what was made for a window. A delta is not there any more, unless it was compressed into the
+ * memory of the inflated bytes. */
 void pd_output_drop(pprofdelta *pd);
 
 /* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->door.model. */

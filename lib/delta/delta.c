@@ -2,10 +2,10 @@
  * behind.
  *
  * Nothing that is remembered changes before a window is made: the ledger has its new samples behind
- * the kept entries, and a failure removes them. A window that was made stays at once in the ledger as the open
- * attempt (see ledger.h), because its delta may arrive whatever happens then; that of two files when it ends, since
- * most contexts with one end before. A base is built in a spare ledger, which is exchanged for the other when it
- * is whole. */
+ * the kept entries, and a failure removes them. A window that was made stays at once in the ledger
+ * as the open attempt (see ledger.h), because its delta may arrive whatever happens then. That of
+ * two files does when it ends, since most contexts with one end before. A base is built in a spare
+ * ledger, which is exchanged for the other when it is whole. */
 #include "base/option_checks.h"
 #include "delta/context.h"
 

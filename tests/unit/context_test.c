@@ -462,7 +462,8 @@ static uint64_t number_of(pprofdelta *pd, buf look, uint64_t *acked)
     return census.stamp.sequence;
 }
 
-/* The window of two files becomes an open attempt when it ends. Who looks before, or saves, does not see that. */
+/* The window of two files becomes an open attempt when it ends. Who looks before, or saves, does
+ * not see that. */
 TEST(a_pair_is_remembered_whoever_looks_first)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;

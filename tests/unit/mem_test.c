@@ -76,8 +76,8 @@ TEST(more_elements_than_there_are_numbers_are_refused)
 
 enum { ARRAYS = 24, ACCOUNTS = 3 };
 
-/* Arrays that grow, shrink, move to another account, and are released, in an account and two parts of it. Whatever
- * the allocator does, they keep their bytes, and each account frees its own. */
+/* Arrays that grow, shrink, move to another account, and are released, in an account and two parts
+ * of it. Whatever the allocator does, they keep their bytes, and each account frees its own. */
 static void use_accounts(tracker *t, pd_mem accounts[ACCOUNTS], uint8_t *arrays[ARRAYS],
                          size_t in[ARRAYS])
 {
