@@ -147,7 +147,8 @@ def run(t, code, line, wanted):
             t.contains(result.text if mark == "+" else result.err, text)
 
 
-def perform(t, steps):
+def perform(t, steps, more=None):
+    """more: {another word: a function of the test, the rest of the line, and the lines behind it}."""
     for word, rest, behind in steps:
         head, text = HEAD.match(rest).groups()
         if word.startswith("$"):
@@ -164,7 +165,7 @@ def perform(t, steps):
             want = {";".join(stack): values for stack, values in samples_of(", ".join(filter(None, (text, *(more for _, more in behind)))))}
             t.equal(pb.read(t.load(head)).values(), want, head)
         elif word == "use":
-            perform(t, FIXTURES[rest])
+            perform(t, FIXTURES[rest], more)
         elif word == "testdata":
             t.write(os.path.basename(rest), pb.load(os.path.join(samples.TESTDATA, rest)))
         elif word == "copy":
@@ -176,7 +177,7 @@ def perform(t, steps):
         elif word == "none":
             t.check(not os.path.exists(t.path(rest)), f"there is {rest}")
         else:
-            raise ValueError(f"{word} {rest}")
+            more[word](t, rest, behind)
 
 
 def cases_of(text):
@@ -196,15 +197,15 @@ def cases_of(text):
         yield name, steps
 
 
-def make_tests():
-    for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "tables", "*.txt"))):
+def make_tests(pattern, into, do=perform):
+    for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), pattern))):
         with open(path, encoding="utf-8") as file:
             for name, steps in cases_of(file.read()):
-                into, name = (FIXTURES, name[1:-1]) if name[0] == "(" else (globals(), f"test_{os.path.basename(path)[:-4]}: {name}")
-                if name in into:
+                tests, name = (FIXTURES, name[1:-1]) if name[0] == "(" else (into, f"test_{os.path.basename(path)[:-4]}: {name}")
+                if name in tests:
                     raise ValueError(f"two cases have one name: {name}")
-                into[name] = steps if into is FIXTURES else lambda t, steps=steps: perform(t, steps)
+                tests[name] = steps if tests is FIXTURES else lambda t, steps=steps: do(t, steps)
 
 
 FIXTURES = {}
-make_tests()
+make_tests("tables/*.txt", globals())

@@ -1,39 +1,22 @@
 """The page of `leaks --html` in a real browser: run.py answer PPROFDELTA
 
 It draws the windows, compares any two, leads from a finding to its stack, obeys keys and addresses, goes light and
-dark, prints, and asks the network for nothing. Skipped (77) where there is no Chromium.
+dark, prints, and asks the network for nothing. Skipped (77) where there is no Chromium. What a user does and sees step
+by step stands in pages/answer.txt.
 """
 
 import re
 
 import flame
+import tables
 from answers import EVIL_SHOWN, EVIL
 from flame import end, prepare  # noqa: F401 (what run.py calls)
-from leaking import KIND, film, heap, scene, series
+from leaking import KIND, heap, series
 from pb import HEAP, profile
 from samples import MINUTE, T0
 
-TYPES = [*HEAP, "rss_space/bytes"]
-
-
-def server(t):
-    """The film of leaking.py with an account of the resident memory."""
-    def samples(i):
-        return [*((("malloc", "std::vector<int>::push_back", name, "serve", "main"), [made, made * 1024, live, live * 1024, 0])
-                  for name, (made, live) in scene(i).items()),
-                *((stack, [0, 0, 0, 0, kib * 1024]) for stack, kib in ((("[live heap]",), 100 * i + 100), (("[allocator slack]",), 300), (
-                    ("[file mappings, clean or shared]", "/usr/lib/libx.so"), 4000)))]
-
-    return series(t, "", (profile(samples(i), types=TYPES, time=T0 + i * MINUTE, period_type=KIND, period=1) for i in range(16)))
-
-
 def open_page(t, *args):
     return flame.Page(t, *args, command=("leaks", "--html"))
-
-
-def reopen(t, address):
-    flame.shared.open("about:blank")
-    flame.shared.open(t.path("page.html"), address)
 
 
 def colours(page, selector):
@@ -47,88 +30,19 @@ def rows(page, selector):
     return page.run(f"[...document.querySelectorAll('{selector} tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))")
 
 
-def test_shows_the_answer(t):
-    page = open_page(t, *server(t))
-    t.contains(page.text("#title"), "app: leaks")
-    t.contains(page.text("#facts"), "16 windows in 15.0min", "inuse_space")
-    t.contains(page.text("#notes"), "verdict: 1 suspect, 0 unknown")
-    t.equal([row[0] for row in rows(page, "#findings")], ["suspect"])
-    t.contains(rows(page, "#findings")[0][1], "leak app.go:")
-    t.equal(page.run("[...document.querySelectorAll('#stack li')].map(one => [one.className, one.firstChild.textContent])"),
-            [["library", "malloc"], ["library", "std::vector<int>::push_back"], ["cause", "leak"], ["", "serve"], ["", "main"]])
-    t.contains(page.text("#film-legend"), "suspect: leak app.go:", "cache app.go:", "all other stacks")
-    all_colours = colours(page, "#film")
-    t.check(len(all_colours) > 5, "the areas are not drawn")
-    page.keys("f")
-    t.check(len(colours(page, "#film")) < len(all_colours), "what is not found is still drawn")
-    t.equal(page.run("location.hash"), "#only=true")
-    t.check(len(colours(page, "#areas")) > 3, "the parts of the resident memory are not drawn")
-    areas = {row[0]: row[2:5] for row in rows(page, "#areas-table")}
-    t.equal(areas["[file mappings, clean or shared]"], ["3.91MiB", "3.91MiB", "0B"])
-    t.equal(areas["[live heap]"], ["100KiB", "1.56MiB", "+1.46MiB"])
-    t.equal([row[0] for row in rows(page, "#sizes")], ["1.00KiB to 2.00KiB"])
-    t.equal(page.value("#width"), "now")
-    t.contains(page.detail(), "all, 1.21MiB \u2192 4.14MiB, change +2.93MiB")
-    page.clean()
+def canvas(t, rest, _):
+    """canvas SELECTOR as NAME[, more than N]: its colours are those that have this name, which they get if none have it.
+    canvas SELECTOR not as NAME, and fewer than NAME: others than these, and fewer."""
+    selector, how, name, least = re.fullmatch(r"(\S+) (as|not as|fewer than) (\w+)(?:, more than (\d+))?", rest).groups()
+    got, t.page.noted = colours(t.page, selector), t.page.noted or {}
+    want = t.page.noted.setdefault(name, got)
+    is_right = {"as": got == want, "not as": got[0] != want[0], "fewer than": len(got) < len(want)}[how]
+    t.check(is_right and len(got) > int(least or 0), f"{rest}: {got}, and {name} is {want}")
 
 
-def test_compares_any_two_windows(t):
-    page = open_page(t, *film(t))
-    page.choose("#from", 3)
-    page.choose("#to", 7)
-    t.contains(page.text("#film-detail"), "window 4, +3.00min: ", "window 8, +7.00min: ")
-    page.do("document.querySelector('#search').value = 'leak'; document.querySelector('#search').dispatchEvent(new Event('input'))")
-    page.keys("n")
-    t.contains(page.detail(), "leak, 400KiB \u2192 800KiB, change +400KiB (100.0%)")
-    page.run("document.querySelector('#film').focus()")
-    page.keys("ArrowRight")
-    t.equal((page.value("#from"), page.value("#to")), ("3", "8"))
-    page.keys("]", "]", "[", "Home")
-    t.equal((page.value("#from"), page.value("#to")), ("3", "0"))
-    page.keys("m")
-    peak = page.run("document.querySelector('#to').selectedIndex")
-    totals = page.run("unpack(JSON.parse(document.querySelector('#data').textContent)).then(({ runs: [{ film }] }) => "
-                      "film.points.map((_, i) => film.stacks.reduce((sum, one) => sum + expand(one.at(-1), film.points.length)[i], 0)))")
-    t.equal(totals[peak], max(totals))
-    box = page.run("(b => [b.x, b.y, b.width, b.height])(document.querySelector('#film').getBoundingClientRect())")
-    flame.shared.click(box[0] + 66, box[1] + box[3] / 2)
-    t.equal(page.value("#to"), "0")
-    t.contains(page.run("location.hash"), "from=3", "to=0")
-    reopen(t, "#from=2&to=5&width=change")
-    t.equal((page.value("#from"), page.value("#to"), page.value("#width")), ("2", "5", "change"))
-    reopen(t, "#from=99&to=x&finding=77&run=5")
-    t.equal((page.value("#from"), page.value("#to")), ("0", "15"))
-
-
-def test_survival_by_age(t):
-    """As Kaplan and Meier estimate it, and nothing where the profiles have no ages."""
-    page = open_page(t, *film(t))
-    t.equal(page.run("document.querySelector('#survival').checkVisibility()"), False)
-    cohorts = "[{born: 10, freed: [2, 3]}, {born: 10, freed: [5]}]"
-    t.equal(page.run(f"agesOf({{windows: 2, cohorts: {cohorts}}})"), [[0, 20, 0.65], [2, 8, 0.65 * (1 - 3 / 8)]])
-    page.do(f"putSurvival(document.querySelector('#survival'), {{windows: 2, cohorts: {cohorts}}}, 60)")
-    t.equal(rows(page, "#survival"), [["over a window", "65.0%", "", "20"], ["over 2.00min", "40.6%", "", "8"]])
-
-
-def test_changes_the_run(t):
-    page = open_page(t, *film(t), *(heap(t, f"later.{i:02}.pb.gz", 20 + i, {"leak": (i + 1, i + 1)}) for i in range(8)))
-    t.equal(page.run("document.querySelector('#run-label').hidden"), False)
-    reopen(t, "#run=1")
-    t.contains(page.text("#facts"), "8 windows", "after a restart")
-    t.equal(page.value("#run"), "1")
-
-
-def test_light_dark_and_paper(t):
-    page = open_page(t, *film(t))
-    light = colours(page, "#film")
-    flame.shared.scheme("dark")
-    dark = colours(page, "#film")
-    t.check(light[0] != dark[0], f"{light} {dark}")
-    page.do("window.dispatchEvent(new Event('beforeprint'))")
-    t.equal(colours(page, "#film"), light)
-    page.do("window.dispatchEvent(new Event('afterprint'))")
-    t.equal(colours(page, "#film"), dark)
-
+flame.WORDS["canvas"] = canvas
+flame.WORDS["click-at"] = flame.does(lambda page, rest: flame.shared.click(*page.run(rest)))
+tables.make_tests("../e2e/pages/answer.txt", globals(), flame.browser_steps)
 
 LONG = "github.com/example/server/internal/session.(*Manager).create"
 
