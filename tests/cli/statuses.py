@@ -1,6 +1,5 @@
 """--status: many states at once, as a table, JSON and OpenMetrics; and the recipe for many targets, examples/many-targets."""
 
-import http.server
 import json
 import os
 import re
@@ -13,6 +12,7 @@ import urllib.parse
 from harness import TIMEOUT
 from pb import gz, profile, read
 from samples import PREV, SECOND, cur, prev
+from world import Handler, Server
 
 NAMES = ("plain", 'quo"te', "back\\slash", "new\nline", "\\n", "\u00fcber")
 
@@ -211,41 +211,31 @@ def test_all_of_500_states(t):
 EXAMPLE = os.path.join(os.path.dirname(__file__), "../../examples/many-targets")
 
 
+class Targets(Handler):
+    """Each serves a profile or fails; and the receiver at /heap."""
+
+    def do_GET(self):
+        self.world.enter(1)
+        self.world.gate.wait(TIMEOUT)  # as many are here at once as may be
+        name = urllib.parse.unquote(self.path[1:])
+        self.answer(*self.world.fails.get(name, (200, self.world.profiles.get(name, b""))))
+        self.world.enter(-1)
+
+    def do_POST(self):
+        body, name = self.body(), self.headers["Pprofdelta-Target"]
+        with self.world.lock:
+            self.world.got.setdefault(name, []).append(body)
+        self.answer(503 if name in self.world.refuses else 200, b"thanks")
+
+
 class World:
-    """Targets by name, which serve a profile or fail, and the receiver at /heap."""
+    """Of many targets, by name."""
 
     def __init__(self, parallel):
         self.profiles, self.fails, self.refuses, self.got = {}, {}, set(), {}
         self.gate = threading.Barrier(parallel)
         self.lock, self.now, self.most = threading.Lock(), 0, 0
-        world = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def answer(self, code, body=b"", cut=None):
-                self.send_response(code)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body[:cut])
-
-            def do_GET(self):
-                world.enter(1)
-                world.gate.wait(TIMEOUT)  # as many are here at once as may be
-                name = urllib.parse.unquote(self.path[1:])
-                self.answer(*world.fails.get(name, (200, world.profiles.get(name, b""))))
-                world.enter(-1)
-
-            def do_POST(self):
-                body, name = self.rfile.read(int(self.headers["Content-Length"])), self.headers["Pprofdelta-Target"]
-                with world.lock:
-                    world.got.setdefault(name, []).append(body)
-                self.answer(503 if name in world.refuses else 200, b"thanks")
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.server = Server(Targets, world=self)
 
     def enter(self, step):
         with self.lock:
@@ -253,7 +243,7 @@ class World:
             self.most = max(self.most, self.now)
 
     def url(self, name):
-        return f"http://127.0.0.1:{self.server.server_port}/{urllib.parse.quote(name)}"
+        return f"{self.server.url}/{urllib.parse.quote(name)}"
 
 
 def test_the_recipe_for_many_targets(t):
@@ -301,7 +291,7 @@ def test_the_recipe_for_many_targets(t):
     for i, name in enumerate(names):  # whatever failed, nothing is lost and nothing counts twice
         parts = [t.write(f"{i}.{n}", body) for n, body in enumerate(world.got[name]) if name != "cart one" or n]
         t.equal(read(t.succeeds("sum", *parts, "-q").out).values(), {"work;main": [40 + i, 400 + i, 1, 1]}, name)
-    world.server.shutdown()
+    world.server.end()
     os.unlink(t.path("targets/a"))
     os.rename(t.path("targets"), t.path("old"))
     os.makedirs(t.path("targets"))

@@ -8,7 +8,6 @@ depends on the speed of this machine. Skipped (77) where there is no curl.
 usage: recipe.py SOURCE_ROOT PPROFDELTA"""
 
 import grp
-import http.server
 import json
 import os
 import pwd
@@ -27,6 +26,7 @@ sys.path[:0] = [os.path.join(root, "tests", "support")]
 import processes  # noqa: E402
 from checks import check, finish, put  # noqa: E402
 from pages import blocks, examples, one  # noqa: E402
+from world import World  # noqa: E402
 TIMEOUT = 3600  # for a run that does not end
 SHORT, LONG = "0.4", "90"  # the seconds that stand for the recipe's
 
@@ -35,72 +35,9 @@ def run(*args, **kwargs):
     return subprocess.run(args, capture_output=True, text=True, check=False, timeout=TIMEOUT, **kwargs)
 
 
-# ---- the server ------------------------------------------------------------------------------------
+# ---- the world ------------------------------------------------------------------------------------
 
-class World:
-    """What the target serves and how, and what the receiver got."""
-
-    def __init__(self):
-        self.profile = b""
-        self.target = self.receiver = "answers"
-        self.got = []  # (headers, body)
-        self.asked = threading.Semaphore(0)  # once for each request that hangs
-        self.freed = threading.Event()
-
-    def hang(self):
-        self.asked.release()
-        self.freed.wait()
-
-
-world = World()
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def answer(self, status, body=b"", length=None):
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body) if length is None else length))
-        self.end_headers()
-        self.wfile.write(body)
-        self.wfile.flush()
-
-    def do_GET(self):
-        body, how = world.profile, world.target
-        if how == "answers":
-            self.answer(200, body)
-        elif how == "fails":
-            self.answer(500, b"no profile today\n")
-        elif how == "is silent":
-            world.hang()
-        else:
-            sent = {"stops after its headers": 0, "stops half way": len(body) // 2,
-                    "closes half way": len(body) // 2, "stops before its last byte": len(body) - 1}[how]
-            self.answer(200, body[:sent], len(body))
-            if how != "closes half way":
-                world.hang()
-
-    def do_POST(self):
-        how = world.receiver
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if how in ("answers", "is slow", "closes"):
-            world.got.append((dict(self.headers), body))
-        if how in ("is silent", "is slow"):
-            world.hang()
-        if how != "closes":
-            self.answer(503 if how == "fails" else 200)
-
-    def log_message(self, *_):
-        pass
-
-    def handle(self):
-        try:
-            super().handle()
-        except OSError:  # curl has gone
-            pass
-
-
-server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-server.daemon_threads = True
-threading.Thread(target=server.serve_forever, daemon=True).start()
+world = None
 stopped = socket.socket()  # as a stopped process has it: the kernel accepts, and nothing is answered
 stopped.bind(("127.0.0.1", 0))
 stopped.listen(16)
@@ -110,7 +47,7 @@ closed.bind(("127.0.0.1", 0))
 
 def url(how):
     """Of a target or a receiver that does this."""
-    return "http://127.0.0.1:%d/" % {"is away": closed, "is stopped": stopped}.get(how, server.socket).getsockname()[1]
+    return "http://127.0.0.1:%d/" % {"is away": closed, "is stopped": stopped}.get(how, world.server.socket).getsockname()[1]
 
 
 # ---- a run of the recipe -----------------------------------------------------------------------------
@@ -197,11 +134,11 @@ FAILURES = [
 
 
 def first_window(recipe):
-    world.profile = profile(1)
+    world.profile = lambda: profile(1)
     ran = recipe.tick()
     recipe.check("the first run sends what was so far", ran.returncode == 0 and not ran.stderr and
                  len(world.got) == 1, ran.stderr)
-    world.profile = profile(2)
+    world.profile = lambda: profile(2)
 
 
 def failures(recipe):
@@ -223,7 +160,7 @@ def failures(recipe):
 
 def busy_state(recipe):
     """While one run waits for its receiver, others neither wait for it nor harm it."""
-    before, world.receiver = recipe.kept(), "is slow"
+    before, world.receiver = recipe.kept(), "takes it and is silent"
     while world.asked.acquire(blocking=False):
         pass
     slow = recipe.begin()
@@ -244,7 +181,7 @@ def busy_state(recipe):
 
 def what_arrived(recipe, folder):
     """Of equal sequences the last counts; together they are the last profile."""
-    headers = [{name.lower(): value for name, value in got.items()} for got, _ in world.got]
+    headers = [{name.lower(): value for name, value in got.items()} for _, _, got, _ in world.got]
     numbers = [got.get("pprofdelta-sequence") for got in headers]
     recipe.check("the header has the sequence, of the run and not of the shell around it",
                  numbers == ["1", "2", "2"], numbers)
@@ -257,7 +194,7 @@ def what_arrived(recipe, folder):
         recipe.check("the header has what the environment has", attempts == ["early"] * 3, attempts)
     os.unlink(os.path.join(folder, "other"))
     names = []
-    for number, body in {number: body for number, (_, body) in zip(numbers, world.got)}.items():
+    for number, body in {number: body for number, (*_, body) in zip(numbers, world.got)}.items():
         names.append(os.path.join(folder, f"sent{number}"))
         with open(names[-1], "wb") as file:
             file.write(body)
@@ -280,6 +217,7 @@ def survives(what, command, env, folder):
     busy_state(recipe)
     what_arrived(recipe, folder)
     os.unlink(recipe.state)
+    world.end()
 
 
 # ---- the pieces of the recipe --------------------------------------------------------------------------

@@ -7,17 +7,16 @@ Skipped (77; in CI, failed) where there is no Go or curl, or the modules cannot 
 """
 
 import glob
-import http.server
 import json
 import os
 import subprocess
 import sys
-import threading
 
 import harness
 import pages
 import pb
 import real
+import world
 from samples import valid
 
 SCOPES = {"heap": "memory ", "mutex": "mutex ", "block": "block "}
@@ -231,18 +230,13 @@ def test_other_targets_and_profiles_have_other_ids(t):
     t.equal(len(set(seen)), len(seen))
 
 
-class Target(http.server.BaseHTTPRequestHandler):
+class Target(world.Handler):
     """A service with /debug/pprof/heap."""
 
     profile = b""
 
     def do_GET(self):
-        self.send_response(200 if self.path == "/debug/pprof/heap" else 404)
-        self.end_headers()
-        self.wfile.write(self.profile)
-
-    def log_message(self, *_):
-        pass
+        self.answer(200 if self.path == "/debug/pprof/heap" else 404, self.profile)
 
 
 def recipe(t, page, start):
@@ -254,14 +248,13 @@ def recipe(t, page, start):
 
 def test_the_recipe_of_the_manual(t):
     ask("received")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Target)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    commands = recipe(t, "pprofdelta-formats.5", "curl -sSf").replace("localhost:6060", "127.0.0.1:%d" % server.server_address[1])
+    server = world.Server(Target)
+    commands = recipe(t, "pprofdelta-formats.5", "curl -sSf").replace("http://localhost:6060", server.url)
     try:
-        Target.profile, two = bundled("heap")
+        server.RequestHandlerClass.profile, two = bundled("heap")
         ran = t.shell(commands)
         t.equal((ran.returncode, ran.stderr), (0, ""))
-        Target.profile = two
+        server.RequestHandlerClass.profile = two
         ask("fail", "503", "1")
         ran = t.shell(commands)
         t.equal(ran.returncode, UPLOADER_FAILED)
@@ -269,8 +262,7 @@ def test_the_recipe_of_the_manual(t):
         ran = t.shell(commands)
         t.equal((ran.returncode, ran.stderr), (0, ""))
     finally:
-        server.shutdown()
-        server.server_close()
+        server.end()
     first, refused, second = ask("received")
     t.equal([one["resource"] for one in (first, refused, second)], [{"service.name": "checkout"}] * 3)
     t.equal((first["status"], refused["status"], second["status"]), (200, 503, 200))

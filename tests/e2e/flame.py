@@ -79,7 +79,8 @@ class Page:
         return self.text("#detail")
 
     def functions(self):
-        return self.run("[...document.querySelectorAll('#table tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))")
+        return self.run("[...document.querySelectorAll('#table tbody tr')]"
+                        ".map(row => [...row.cells].map(cell => cell.textContent))")
 
     def keys(self, *keys):
         for key in keys:
@@ -144,6 +145,11 @@ def pointed(act):
     return lambda page, rest: act(*page.point(*map(float, rest.split())))
 
 
+def shortened(page, rest):
+    room, name = rest.split(" ", 1)
+    return page.run(f"shorten({json.dumps(name)}, {room})")
+
+
 def note(page, rest):
     page.noted = rest, colours_at(page, rest)
 
@@ -167,7 +173,7 @@ WORDS = {
     "remember": does(note),
     "js": sees(lambda page, rest: (page.run(rest), page.settle())[0]),
     "says": sees(lambda page, rest: page.text(rest)),
-    "shorten": sees(lambda page, rest: page.run("shorten({1}, {0})".format(*map(json.dumps, (int(rest.split()[0]), rest.split(" ", 1)[1]))))),
+    "shorten": sees(shortened),
     "functions": sees(lambda page, _: "\n".join(map(" ".join, page.functions()))),
     "names": sees(lambda page, _: ", ".join(row[-1] for row in page.functions())),
     "ground": sees(lambda page, _: " ".join(map(str, page.ground()))),

@@ -4,17 +4,16 @@ Skipped (77) where there is no Go.
 """
 
 import glob
-import http.server
 import os
 import re
 import subprocess
-import threading
 
 import agents
 import harness
 import page
 import planted
 import real
+import world
 from compiled import HERE as SYMBOLIZE
 from compiled import Elf, located, run, tool
 
@@ -131,27 +130,20 @@ def test_the_commands_of_the_readme(t):
     made = sorted(os.listdir(t.path("made")))
     asked = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(world.Handler):
         def do_GET(self):
             """The third answer is an error, and the fifth breaks off: neither leaves a file."""
             asked.append(self.path)
             body = t.load(os.path.join("made", made.pop(0)))
-            self.send_response(503 if len(asked) == 3 else 200 if self.path == "/debug/pprof/heap?gc=1" else 404)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body[:100] if len(asked) == 5 else body)
+            self.answer(503 if len(asked) == 3 else 200 if self.path == "/debug/pprof/heap?gc=1" else 404, body,
+                        100 if len(asked) == 5 else None)
 
-        def log_message(self, *args):
-            pass
-
-    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = world.Server(Handler)
     try:
         out = page.shell(t, page.commands("mkdir"), **{"localhost:6060": f"127.0.0.1:{server.server_port}",
                                                  "sleep 60": "sleep 0"})
     finally:
-        server.shutdown()
-        server.server_close()
+        server.end()
     page.check_report(t, out, least=7)
     t.equal(sorted(os.listdir(t.path("profiles"))),
             [f"{i:02}.pb.gz" for i in range(1, 11) if i not in (3, 5)])

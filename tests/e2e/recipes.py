@@ -14,7 +14,6 @@ import email.policy
 import glob
 import hashlib
 import hmac
-import http.server
 import io
 import json
 import os
@@ -24,10 +23,8 @@ import shutil
 import signal
 import socket
 import subprocess
-import threading
 import time
 import urllib.error
-import urllib.parse
 import urllib.request
 
 import backends
@@ -36,6 +33,7 @@ import harness
 import pb
 import processes
 import real
+import world as worlds
 
 EXAMPLES = os.path.join(real.root, "examples")
 TARGET_FAILED, UPLOADER_FAILED = 1, 4
@@ -81,61 +79,13 @@ class Program:
         return {";".join(reversed(stack)): 64 * count for stack, count in self.did.items()}
 
 
-Got = collections.namedtuple("Got", "path query headers body")
-
-
-class World:
-    """The program's profiles and a receiver of any kind, and what they do."""
+class World(worlds.World):
+    """The program's profiles and a receiver of any kind."""
 
     def __init__(self):
+        super().__init__()
         self.program = Program()
-        self.target = self.receiver = "answers"  # or fails, is silent; the receiver also takes it and is silent
-        self.got = []
-        self.asked, self.freed = threading.Semaphore(0), threading.Event()
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"world": self}))
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
-
-    def end(self):
-        self.freed.set()
-        self.server.shutdown()
-        self.server.server_close()
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    world = None
-
-    def answer(self, how, body=b""):
-        if "silent" in how:
-            self.world.asked.release()
-            self.world.freed.wait()
-            return
-        self.send_response(500 if how == "fails" else 200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self):
-        self.answer(self.world.target, self.world.program.profile())
-
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.world.receiver in ("answers", "takes it and is silent"):
-            path, _, query = self.path.partition("?")
-            self.world.got.append(Got(path, dict(urllib.parse.parse_qsl(query)), dict(self.headers), body))
-        self.answer(self.world.receiver)
-
-    do_PUT = do_POST
-
-    def log_message(self, *_):
-        pass
-
-    def handle(self):
-        try:
-            super().handle()
-        except OSError:  # curl has gone
-            pass
+        self.profile = self.program.profile
 
 
 # ---- running a recipe --------------------------------------------------------------------------------

@@ -10,9 +10,14 @@ What a POST meets is the path it goes to:
     /hang-taken taken, and nothing answers
 """
 
-import http.server
+import os
 import socket
+import sys
 import threading
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+
+import world  # noqa: E402
 
 
 class Receiver:
@@ -21,27 +26,14 @@ class Receiver:
         self.lock = threading.Lock()
         receiver = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Handler(world.Handler):
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
-                try:
-                    receiver.handle(self)
-                except OSError:  # the sender went away, perhaps killed
-                    self.close_connection = True
+                receiver.handle(self)
 
-            def log_message(self, *args):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, request, client_address):
-                pass  # as above
-
-        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server = world.Server(Handler)
         self.over = threading.Event()
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
         with socket.socket() as unused:  # a port that nobody listens on
             unused.bind(("127.0.0.1", 0))
             self.closed_port = unused.getsockname()[1]
@@ -51,9 +43,8 @@ class Receiver:
         return f"http://127.0.0.1:{port}/{fate}/{stream}"
 
     def take(self, handler, stream):
-        length = int(handler.headers["Content-Length"])
-        body = handler.rfile.read(length)
-        if len(body) == length:  # or else the sender was cut off
+        body = handler.body()
+        if len(body) == int(handler.headers["Content-Length"]):  # or else the sender was cut off
             with self.lock:
                 self.taken.setdefault(stream, []).append(body)
 
@@ -63,7 +54,7 @@ class Receiver:
         if fate == "cut":
             handler.rfile.read(int(handler.headers["Content-Length"]) // 2)
         elif fate == "500":
-            handler.rfile.read(int(handler.headers["Content-Length"]))
+            handler.body()
         elif fate != "hang":
             self.take(handler, stream)
         if fate.startswith("cut"):
@@ -71,12 +62,8 @@ class Receiver:
         elif fate.startswith("hang"):
             self.over.wait()
         else:
-            code = 500 if fate.startswith("500") else 200
-            handler.send_response(code)
-            handler.send_header("Content-Length", "0")
-            handler.end_headers()
+            handler.answer(500 if fate.startswith("500") else 200)
 
     def close(self):
         self.over.set()
-        self.server.shutdown()
-        self.server.server_close()
+        self.server.end()
