@@ -11,7 +11,7 @@ import urllib.parse
 
 from harness import TIMEOUT
 from pb import gz, profile, read
-from samples import PREV, SECOND, cur, prev
+from samples import PREV, SECOND, cur
 from world import Handler, Server
 
 NAMES = ("plain", 'quo"te', "back\\slash", "new\nline", "\\n", "\u00fcber")

@@ -5,7 +5,6 @@ the network for nothing, and draws 50,000 samples without more work than the scr
 there is no Chromium.
 """
 
-import functools
 import glob
 import json
 import random

@@ -9,7 +9,6 @@ import re
 import subprocess
 
 import agents
-import harness
 import page
 import planted
 import real

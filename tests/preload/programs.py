@@ -8,7 +8,7 @@ import signal
 import socket
 
 import recorded
-from agents import (TIMEOUT, checked, need, plainly, quiet, record, same, start, stop, target,
+from agents import (TIMEOUT, checked, need, plainly, quiet, record, same, start, stop,
                     until)
 from pb import load
 
