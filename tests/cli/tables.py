@@ -111,6 +111,19 @@ def film(t, head, lines):
         write(t, f"{name}{i:02}.pb.gz", pb.gz(pb.profile(made, types=types, time=time_at(0) + int(eval(at) * samples.MINUTE), **how)))
 
 
+def windows(t, text, _):
+    """windows FROM-TO[: WORDS OF THE STAMP] | ...: makes w0, w1 ..., which count 1, 10, 100 ... Without a colon a window is a
+    cumulative profile."""
+    for old in glob.glob(t.path("w[0-9]")):
+        os.remove(old)
+    for i, part in enumerate(text.split(" | ")):
+        times, colon, words = part.partition(":")
+        since, until = map(int, times.split("-"))
+        comments = [f"pprofdelta: delta from={since} to={until}{words}"] if colon else ()
+        write(t, f"w{i}", pb.profile([(("leaf", "main"), [10 ** i, 1, 7, 7])], time=until, duration=until - since if since else 0,
+                                     comments=comments))
+
+
 def findings(text):
     for found in (one for run in json.loads(text)["runs"] for one in run["findings"]):
         place = found["shared"] or (found["place"] or {}).get("function") or "-"
@@ -161,6 +174,8 @@ def perform(t, steps, more=None):
             write(t, head, plain(text).encode("latin-1"))
         elif word == "film":
             film(t, rest, [line for _, line in behind])
+        elif word == "windows":
+            windows(t, rest, behind)
         elif word == "values":
             want = {";".join(stack): values for stack, values in samples_of(", ".join(filter(None, (text, *(more for _, more in behind)))))}
             t.equal(pb.read(t.load(head)).values(), want, head)

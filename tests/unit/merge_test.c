@@ -1,8 +1,77 @@
-/* Merges: windows of several targets as one profile, against a naive one that reads every delta
- * through the message view; what counts once; what is refused. */
+/* Sums: the law that a sum is the inverse of the subtraction. Merges: windows of several targets as one profile, against a naive
+ * one that reads every delta through the message view; what counts once; what is refused. tests/cli/tables/sum.txt has the
+ * ways in which windows join, and fuzz_sum.c compares sums with a naive one. */
 #include "sum_scene.h"
 
 #include "otlp_form.h"
+#include "otlp_model.h"
+
+/* ---- Sums ------------------------------------------------------------------------------------ */
+
+/* The law: the first full delta and all later ones make the last look again. A cumulative profile
+ * instead of the first delta does as well. */
+TEST(base_plus_all_deltas_is_the_last_profile)
+{
+    seed_range range = seeds(6);
+    size_t added = 0;
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        ENDS(film_end) film f;
+        film_begin(&f, seed + 500);
+        f.s.options.on_reset = seed % 3 ? PPROFDELTA_ON_RESET_AUTO : PPROFDELTA_ON_RESET_CLAMP;
+        f.s.options.first = PPROFDELTA_FIRST_FULL;
+        film_shoot(&f, GEN_MOVE | GEN_RENAME | GEN_HEADER, false);
+        for (int from_look = 0; from_look < 2 && f.len == WINDOWS; from_look++) {
+            buf bytes;
+            pprofdelta_error err = {0};
+            rows want = {.arena = &f.s.arena};
+            f.deltas[0] = from_look ? f.looks[0] : f.deltas[0];
+            pprofdelta_status status =
+                sum_up(&f.s.arena, &f.s.options, f.deltas, f.len, &bytes, &err);
+            CHECK_MSG(!status || status == PPROFDELTA_E_LIMIT, "seed %" PRIu64 ": %s", seed,
+                      err.text);
+            if (status)
+                break;
+            reading sum = sum_read(&f.s.arena, bytes),
+                    last = sum_read(&f.s.arena, f.looks[f.len - 1]);
+            rows_add(&want, &last, &f.s.g, true);
+            AGREE(seed, rows_differ(&want, &sum, &f.s.g));
+            CHECK(sum.view->time_nanos == last.view->time_nanos);
+            added++;
+        }
+    }
+    CHECK(added > range.to - range.from);
+}
+
+/* A profile of a binary with this name. `used`: its main mapping has a sample, too. */
+static buf of_binary(arena *a, const char *name, bool used)
+{
+    ENDS(build_free) build b = {0};
+    build_types(&b, HEAP_TYPES);
+    model_mapping *app = build_mapping(&b, 0x400000, 0x500000, 0, name, "id-1");
+    build_place(&b, "in_app", app, 0x401000);
+    build_place(&b, "in_lib", build_mapping(&b, 0x600000, 0x700000, 0, "/lib", "id-2"), 0x601000);
+    build_sample(&b, "in_lib", "1 1 5 5");
+    if (used)
+        build_sample(&b, "in_app", "1 1 5 5");
+    return build_bytes_in(a, &b);
+}
+
+/* pprof has the main mapping of the last profile first. OTLP has it when a sample of another profile needs it. */
+TEST(a_sum_names_the_main_mapping_as_the_last_profile_does)
+{
+    ENDS(arena_free) arena a = {NULL};
+    buf given[] = {of_binary(&a, "/old", true), of_binary(&a, "/new", false)}, pprof, request;
+    pprofdelta_options options = sum_options(PPROFDELTA_FORCE), otlp = options;
+    otlp_model meant, sent;
+    otlp.format = PPROFDELTA_OTLP;
+    CHECK(!sum_up(&a, &options, given, 2, &pprof, NULL));
+    CHECK(!sum_up(&a, &otlp, given, 2, &request, NULL));
+    REQUIRE(otlp_model_read_pprof(&a, pprof.ptr, pprof.len, &meant));
+    otlp_model_read(&a, request.ptr, request.len, &sent);
+    const char *wrong = otlp_model_differ(&a, &meant, &sent);
+    CHECK_MSG(!wrong, "%s", wrong);
+    CHECK(strstr(sent.text, "/new") && !strstr(sent.text, "/old"));
+}
 
 /* ---- A naive merge --------------------------------------------------------------------------- */
 
