@@ -1,7 +1,8 @@
-/* Which files are windows of which run: every film is a list of files and the plan for them. */
+/* Which files are windows of which run: every film of tables/leaks.txt is a list of files and the plan for them. */
 #include "leaks/leaks_order.h"
 
 #include "rng.h"
+#include "rows.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -57,30 +58,19 @@ static const char *plan(size_t files_len)
     return text;
 }
 
-/* A file is "PATH@TIME", or a batch, "PATH:ID/EPOCH.SEQUENCE.ATTEMPT" with F (full), D (changes) or W (a window). */
-static const struct {
-    const char *film, *plan;
-    size_t moved, again, gaps;
-} rows[] = {
-    {"a@1 b@2 c@3", "a0 b0 c0", 0, 0, 0},
-    {"c@3 a@1 b@2", "a0 b0 c0", 2, 0, 0},
-    {"a@1 b@2 c@2", "a0 b0! c0", 0, 1, 0},
-    {"a@0 b@0", "a0 b0", 0, 0, 0}, /* nobody knows the times */
-    {"b:7/1.2.1D a:7/1.1.1F c:7/1.3.1D", "a0 b0 c0", 1, 0, 0},
-    {"a:7/1.1.1F c:7/1.3.1D d:7/1.4.1D e:7/2.5.1F f:7/2.6.1D", "a0 c0? d0? e0 f0", 0, 0, 2},
-    {"b:7/1.2.1D", "b0?", 0, 0, 1},
-    {"b:7/1.2.1W d:7/1.4.1W", "b0 d0", 0, 0, 0}, /* windows need no base */
-    {"a:7/1.1.1F B:7/1.2.2D b:7/1.2.1D c:7/1.3.1D", "a0 b0! B0 c0", 0, 1, 0},
-    {"x:9/1.3.1F a:7/1.4.1F y:9/1.4.1D g@5", "g0 x1 y1 a2", 0, 0, 0}, /* each run is in order */
-};
+static unsigned long number(const char *text)
+{
+    return strtoul(text, NULL, 10);
+}
 
 TEST(each_film_has_its_plan)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        CHECK_STR(plan(read_film(rows[i].film)), rows[i].plan);
-        CHECK_MSG(report.moved == rows[i].moved && report.again == rows[i].again &&
-                      report.gaps == rows[i].gaps,
-                  "%s", rows[i].film);
+    rows r = {0};
+    while (rows_next(&r, "leaks", "orders")) {
+        CHECK_STR(plan(read_film(r.cells[0])), r.cells[1]);
+        CHECK_MSG(report.moved == number(r.cells[2]) && report.again == number(r.cells[3]) &&
+                      report.gaps == number(r.cells[4]),
+                  "%s", r.cells[0]);
     }
 }
 
@@ -100,38 +90,6 @@ TEST(every_order)
     }
 }
 
-/* What is in use at the end of each window, as digits, and where the program begins to end; behind a slash, how
- * fast it allocates. */
-static const struct {
-    const char *in_use, *pace;
-    size_t end;
-} ends[] = {
-    {"0123456789abcdef", "9999999999999999", 16},
-    {"0123456789abcde5", "9999999999999999", 15},       /* the last window */
-    {"0123456789abcc83000", "9999999999999993100", 14}, /* a drain */
-    {"0123456789abcdefa5000", "999999999999999921000", 16},
-    {"0123456789abcdefa5000", "999999999999999999999", 21}, /* it goes on: that was a sawtooth */
-    {"0123456789abcdef01234", "999999999999999911111", 21}, /* it fills again */
-    {"0123456789abcdefa5000", "", 16},                      /* without a counter */
-    {"zzzz0123456789abcdef", "99999999999999999999",
-     20}, /* a start-up that is larger than all later */
-    {"zzzz00000000000000000000", "999911111111111111111111", 24}, /* the fall is too far away */
-    {"9999999999999999", "9999999999999999", 16},
-    {"8989898989898989", "9999999999999999", 16},
-    {"8989898989898998", "9999999999999999", 15},
-    {"0123456789hgfe", "99999999991000", 11}, /* to a part that is not small */
-    {"0123467520", "9999991110", 7},
-    {"012398765", "999991111", 6},                  /* not less than a verdict needs */
-    {"012395000", "999991111", 5},                  /* unless nearly all is freed */
-    {"0123456789abcde20", "99999999999999991", 15}, /* it worked until it began to free */
-    {"0123456789abcde20", "99999999999999999", 16}, /* it goes on */
-    {"0123456789abcdeca", "99999999999999991", 16}, /* much is left */
-    {"012345", "999999", 6},
-    {"543210", "999999", 6},
-    {"0", "9", 1},
-    {"", "", 0},
-};
-
 static double digit(char c)
 {
     return c <= '9' ? c - '0' : c - 'a' + 10;
@@ -139,17 +97,18 @@ static double digit(char c)
 
 TEST(where_a_program_begins_to_end)
 {
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    rows r = {0};
+    while (rows_next(&r, "leaks", "ends")) {
         cli_leaks_pace windows[32];
-        size_t len = strlen(ends[i].in_use);
+        const char *in_use = r.cells[0], *pace = r.cells[1];
+        size_t len = strlen(in_use);
         double made = 0;
         for (size_t k = 0; k < len; k++) {
-            made += *ends[i].pace ? digit(ends[i].pace[k]) : 0;
-            windows[k] =
-                (cli_leaks_pace){(double)k, digit(ends[i].in_use[k]), *ends[i].pace ? made : -1};
+            made += *pace ? digit(pace[k]) : 0;
+            windows[k] = (cli_leaks_pace){(double)k, digit(in_use[k]), *pace ? made : -1};
         }
-        CHECK_MSG(cli_leaks_end_of(windows, len) == ends[i].end, "%s: %zu", ends[i].in_use,
-                  cli_leaks_end_of(windows, len));
+        size_t end = cli_leaks_end_of(windows, len);
+        CHECK_MSG(end == number(r.cells[2]), "%s: %zu", in_use, end);
     }
 }
 

@@ -1,7 +1,8 @@
-/* The decision of `pprofdelta leaks`: every row is a series, and what it is taken for. And the rules by age. The bench
+/* The decision of `pprofdelta leaks`: every row of tables/leaks.txt is a series, and what it is taken for. And the rules by age. The bench
  * leaks_power has the error rates of both. */
 #include "leaks/leaks_verdict.h"
 
+#include "rows.h"
 #include "test.h"
 
 #include <math.h>
@@ -9,53 +10,22 @@
 
 enum { P = CLI_LEAKS_POINTS };
 
-/* Levels in samples. Digits are one point each: 0 to 9, then a to z for 10 to 35. */
+/* A row of tables/leaks.txt. */
 typedef struct row {
     const char *what, *levels;
     double scale; /* samples for one step of a digit */
     double churn; /* samples that are allocated and freed in each window */
-    cli_leaks_kind kind;
-    cli_leaks_reason reason;
+    const char *kind, *reason;
 } row;
 
-static const row rows[] = {
-    {"no point", "", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
-    {"one point of nothing", "0", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
-    {"one point", "5", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
-    {"five points that grow", "01234", 100, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_FEW_POINTS},
-    {"five equal points", "44444", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
-    {"six points that grow", "012345", 100, 0, CLI_LEAKS_SUSPECT, CLI_LEAKS_STEADY_GROWTH},
-    {"a leak", "0123456789abcdef", 10, 0, CLI_LEAKS_SUSPECT, CLI_LEAKS_STEADY_GROWTH},
-    {"a leak of a few samples", "0111222333444555", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
-    {"a leak of a few more", "0123344567789abc", 1, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_UNSURE},
-    {"the same among churn", "0123344567789abc", 1, 20, CLI_LEAKS_UNKNOWN, CLI_LEAKS_UNSURE},
-    {"the same with falls", "0213243546576879", 1, 50, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
-    {"a small cache that is full", "01234567899999999999", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FILLED},
-    {"a leak of some samples", "0123456789abcdef", 1.5, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_UNSURE},
-    {"a leak among much churn", "0123456789abcdef", 10, 9999, CLI_LEAKS_SUSPECT,
-     CLI_LEAKS_STEADY_GROWTH},
-    {"a leak that gets faster", "0011223456789ace", 20, 0, CLI_LEAKS_SUSPECT,
-     CLI_LEAKS_STEADY_GROWTH},
-    {"nothing", "0000000000000000", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
-    {"a level", "8888888888888888", 1000, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
-    {"noise", "8798978998789878", 4, 40, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
-    {"start-up", "3699999999999999", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_FILLED},
-    {"a cache that is full after half", "0246899999999999", 100, 0, CLI_LEAKS_NONE,
-     CLI_LEAKS_FILLED},
-    {"a cache that is full after two thirds", "0123456789aaaaaa", 100, 0, CLI_LEAKS_NONE,
-     CLI_LEAKS_FILLED},
-    {"a cache that is full at last", "0123456789abcddd", 100, 0, CLI_LEAKS_UNKNOWN,
-     CLI_LEAKS_SLOWING},
-    {"slower and slower", "048bdfhijklmmnnn", 100, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_SLOWING},
-    {"a step", "1111111199999999", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_STEP},
-    {"a step at the end", "1111111111111119", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_STEP},
-    {"a step of one sample", "0000000011111111", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_STEP},
-    {"a late beginning", "111111111111357a", 100, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_LATE},
-    {"teeth", "0369036903690369", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_SAWTOOTH},
-    {"a tooth that has begun again", "5678900123456789", 100, 0, CLI_LEAKS_NONE,
-     CLI_LEAKS_SAWTOOTH},
-    {"a fall", "fedcba9876543210", 10, 0, CLI_LEAKS_NONE, CLI_LEAKS_SHRINKING},
-};
+static bool next_row(rows *r, row *out)
+{
+    bool is_there = rows_next(r, "leaks", "verdicts");
+    if (is_there)
+        *out = (row){r->cells[0],       r->cells[1], atof(r->cells[2]), /* NOLINT(cert-err34-c) */
+                     atof(r->cells[3]), r->cells[4], r->cells[5]};      /* NOLINT(cert-err34-c) */
+    return is_there;
+}
 
 static double digit(char c)
 {
@@ -85,20 +55,27 @@ static cli_leaks_series make(const row *r, double weight, double tests)
 
 static const row *named(const char *what)
 {
-    size_t at = 0;
-    while (strcmp(rows[at].what, what) != 0)
-        at++;
-    return &rows[at];
+    static rows r;
+    static row found;
+    r = (rows){0};
+    do
+        if (!next_row(&r, &found))
+            abort();
+    while (strcmp(found.what, what) != 0);
+    fclose(r.file);
+    return &found;
 }
 
 static void check_rows(double weight)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cli_leaks_series series = make(&rows[i], weight, 100);
+    rows r = {0};
+    row one;
+    while (next_row(&r, &one)) {
+        cli_leaks_series series = make(&one, weight, 100);
         cli_leaks_verdict v = cli_leaks_judge(&series);
-        CHECK_MSG(v.kind == rows[i].kind && v.reason == rows[i].reason, "%s: is %s (%s), not %s",
-                  rows[i].what, cli_leaks_kinds[v.kind].word, cli_leaks_reasons[v.reason].word,
-                  cli_leaks_reasons[rows[i].reason].word);
+        const char *kind = cli_leaks_kinds[v.kind].word, *reason = cli_leaks_reasons[v.reason].word;
+        CHECK_MSG(!strcmp(kind, one.kind) && !strcmp(reason, one.reason), "%s: is %s (%s), not %s",
+                  one.what, kind, reason, one.reason);
     }
 }
 
@@ -216,7 +193,7 @@ TEST(growth_above_the_power)
         {"s8", 5, CLI_LEAKS_NONE},
     };
     for (size_t i = 0; i < sizeof series_of / sizeof *series_of; i++) {
-        const row of = {"", series_of[i].levels, 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT};
+        const row of = {"", series_of[i].levels, 1, 0, "none", "flat"};
         cli_leaks_series series = make(&of, 1, 1e6);
         series.weight = 8;
         cli_leaks_verdict v = cli_leaks_judge(&series);
