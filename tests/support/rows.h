@@ -1,7 +1,7 @@
 /* The rows of a table in unit/tables: "CELL | CELL | CELL". "== NAME" begins a part of it. Empty lines, and those that
  * begin with #, are left out.
  *
- *     rows r = {0};
+ *     table_rows r = {0};
  *     while (rows_next(&r, "wrappers", "stacks"))
  *         check(r.cells[0], r.cells[1]);
  */
@@ -15,14 +15,14 @@
 
 enum { ROWS_CELLS = 32 };
 
-typedef struct rows {
+typedef struct table_rows {
     FILE *file;
     char line[4096];
     char *cells[ROWS_CELLS]; /* "" behind the last one */
     size_t len;
-} rows;
+} table_rows;
 
-static inline bool rows_line(rows *r)
+static inline bool rows_line(table_rows *r)
 {
     do {
         if (!fgets(r->line, sizeof r->line, r->file))
@@ -33,7 +33,7 @@ static inline bool rows_line(rows *r)
 }
 
 /* Ends the test program if there is no such table, or nothing in it. */
-static inline void rows_open(rows *r, const char *table, const char *part)
+static inline void rows_open(table_rows *r, const char *table, const char *part)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s.txt", PD_TABLES, table);
@@ -46,7 +46,7 @@ static inline void rows_open(rows *r, const char *table, const char *part)
 }
 
 /* The next row of this part. */
-static inline bool rows_next(rows *r, const char *table, const char *part)
+static inline bool rows_next(table_rows *r, const char *table, const char *part)
 {
     if (!r->file)
         rows_open(r, table, part);

@@ -1,6 +1,7 @@
 /* The life of batches: kinds, numbers, times; what is given back, lost, or asked for anew. What a
  * profile of them looks like is in heap_profile_test.c. */
 #include "heap_scene.h"
+#include "rows.h"
 #include "run.h"
 
 #include <stdlib.h>
@@ -52,56 +53,23 @@ static const char *play(scene *s, const char *steps)
     return buf_string(&out);
 }
 
+static pprofdelta_heap_options options_of(const char *text)
+{
+    bool is_otlp = !strcmp(text, "otlp");
+    pprofdelta_heap_options o = {.format = is_otlp ? PPROFDELTA_OTLP : PPROFDELTA_PPROF};
+    o.started_nanos = is_otlp ? 5 : 0;
+    o.max_attempts = !strcmp(text, "max_attempts=2") ? 2 : 0;
+    o.max_retry = !strcmp(text, "max_retry=10000") ? 10000 : 0;
+    return o;
+}
+
 TEST(batches_have_kinds_numbers_and_times)
 {
-    static const struct {
-        pprofdelta_heap_options options;
-        const char *steps, *said;
-    } rows[] = {
-        {{0},
-         "+1 b c b c +2 -1 b c",
-         "full 1/1.1 0-10 [1: 2], delta 1/2.1 10-20 [0: 0], delta 1/3.1 20-30 [2: 0]"},
-        /* one that was abandoned comes again with what followed; an end and a begin cancel out */
-        {{0},
-         "b c +1 +2 b -1 +3 a -2 b c b c",
-         "full 1/1.1 0-10 [0: 0], delta 1/2.1 10-20 [2: 4], delta 1/2.2 10-30 [3: 2], "
-         "delta 1/3.1 30-40 [0: 0]"},
-        /* ... in a new epoch after a resync */
-        {{0},
-         "+1 b c +2 b a r +3 b c b c",
-         "full 1/1.1 0-10 [1: 2], delta 1/2.1 10-20 [1: 2], full 2/2.2 0-30 [3: 6], "
-         "delta 2/3.1 30-40 [0: 0]"},
-        /* ... and a full one is full again, in the same epoch */
-        {{0},
-         "+1 b a +2 b c b c",
-         "full 1/1.1 0-10 [1: 2], full 1/1.2 0-20 [2: 4], delta 1/2.1 20-30 [0: 0]"},
-        /* one that no sink was called with was no attempt */
-        {{0}, "+1 b c +2 B a b c", "full 1/1.1 0-10 [1: 2], delta 1/2.1 10-30 [1: 2]"},
-        /* a resync comes with the next batch */
-        {{0},
-         "+1 b c B r a b c b",
-         "full 1/1.1 0-10 [1: 2], full 2/2.1 0-30 [1: 2], delta 2/3.1 30-40 [0: 0]"},
-        /* attempts are bounded; a success begins the count anew */
-        {{.max_attempts = 2},
-         "b c +1 b a b a b a b c b a b c b a b c",
-         "full 1/1.1 0-10 [0: 0], delta 1/2.1 10-20 [1: 2], delta 1/2.2 10-30 [1: 2], "
-         "delta 1/2.3 10-40 [1: 2], full 2/3.1 0-50 [1: 2], delta 2/4.1 50-60 [0: 0], "
-         "delta 2/4.2 50-70 [0: 0], delta 2/5.1 70-80 [0: 0], delta 2/5.2 70-90 [0: 0]"},
-        /* ... and so are the bytes that wait */
-        {{.max_retry = 10000},
-         "b c *10 b a b c *100 b a b",
-         "full 1/1.1 0-10 [0: 0], delta 1/2.1 10-20 [10: 20], delta 1/2.2 10-30 [10: 20], "
-         "delta 1/3.1 30-40 [100: 200], full 2/4.1 0-50 [110: 220]"},
-        /* in OTLP, each has what is in use, and none after the first that arrived is full */
-        {{.format = PPROFDELTA_OTLP, .started_nanos = 5},
-         "+1 b a +2 b c -1 +3 b r a b c b",
-         "full 1/1.1 5-10 [1: 2], full 1/1.2 5-20 [2: 4], window 1/2.1 20-30 [3: 4], "
-         "window 1/2.2 20-40 [3: 4], window 1/3.1 40-50 [3: 4]"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    table_rows r = {0};
+    while (rows_next(&r, "heap", "batches")) {
         ENDS(end) scene s;
-        begin(&s, rows[i].options);
-        CHECK_STR(play(&s, rows[i].steps), rows[i].said);
+        begin(&s, options_of(r.cells[0]));
+        CHECK_STR(play(&s, r.cells[1]), r.cells[2]);
         CHECK(s.receiver.gaps == 0);
     }
 }

@@ -65,7 +65,7 @@ static unsigned long number(const char *text)
 
 TEST(each_film_has_its_plan)
 {
-    rows r = {0};
+    table_rows r = {0};
     while (rows_next(&r, "leaks", "orders")) {
         CHECK_STR(plan(read_film(r.cells[0])), r.cells[1]);
         CHECK_MSG(report.moved == number(r.cells[2]) && report.again == number(r.cells[3]) &&
@@ -97,7 +97,7 @@ static double digit(char c)
 
 TEST(where_a_program_begins_to_end)
 {
-    rows r = {0};
+    table_rows r = {0};
     while (rows_next(&r, "leaks", "ends")) {
         cli_leaks_pace windows[32];
         const char *in_use = r.cells[0], *pace = r.cells[1];

@@ -18,7 +18,7 @@ typedef struct row {
     const char *kind, *reason;
 } row;
 
-static bool next_row(rows *r, row *out)
+static bool next_row(table_rows *r, row *out)
 {
     bool is_there = rows_next(r, "leaks", "verdicts");
     if (is_there)
@@ -55,9 +55,9 @@ static cli_leaks_series make(const row *r, double weight, double tests)
 
 static const row *named(const char *what)
 {
-    static rows r;
+    static table_rows r;
     static row found;
-    r = (rows){0};
+    r = (table_rows){0};
     do
         if (!next_row(&r, &found))
             abort();
@@ -68,7 +68,7 @@ static const row *named(const char *what)
 
 static void check_rows(double weight)
 {
-    rows r = {0};
+    table_rows r = {0};
     row one;
     while (next_row(&r, &one)) {
         cli_leaks_series series = make(&one, weight, 100);

@@ -1,4 +1,4 @@
-/* Mappings: tables of names of files and of made-up names, the names that this kernel writes, and how many
+/* Mappings: names of files and of made-up names, the names that this kernel writes, and how many
  * are remembered. The oracle of delta_test.c knows files that are replaced while the process lives, but in its
  * processes no mapping gets its first name, and no two have the same addresses. */
 #include "../support/test.h"
@@ -7,6 +7,7 @@
 #include "process/maps.h"
 #include "profile/identity.h"
 #include "profile/mapping.h"
+#include "rows.h"
 #include "scene.h"
 
 #include <errno.h>
@@ -55,30 +56,15 @@ TEST(the_deleted_mark_is_removed)
     CHECK(!pd_filename_unmarked((pd_bytes){NULL, 0}).len);
 }
 
-TEST(made_up_names_are_no_files)
+TEST(made_up_names_are_no_files_and_similar_ones_are)
 {
-    const char *names =
-        "|//anon|[anon]|[heap]|[stack]|[stack:12]|[anon:libc_malloc]|[anon_shmem:buffers]|"
-        "[uprobes]|[vvar]|[JIT] tid 12|[|[vdso|[vdso]x|/memfd:|/memfd:jit|/memfd:a/b c|"
-        "/dev/zero|/dev/ashmem/dalvik-jit-code-cache|/dev/dri/renderD128|/dev/|/SYSV00000000|"
-        "/SYSVdeadBEEF|/anon_hugepage|/secretmem|/[aio]|/dmabuf:x|anon_inode:[io_uring]|"
-        "anon_inode:i915.gem|socket:[84204]";
-    char text[TEXT_SIZE];
-    while (next_text(&names, text))
-        check_file(text, "");
+    table_rows made_up = {0}, files = {0};
+    check_file("", "");
+    while (rows_next(&made_up, "mappings", "made up"))
+        check_file(made_up.cells[0], "");
+    while (rows_next(&files, "mappings", "files"))
+        check_file(files.cells[0], files.cells[0]);
     CHECK(!pd_filename_file((pd_bytes){NULL, 0}).len);
-}
-
-TEST(similar_names_of_files_are_files)
-{
-    const char *names =
-        "/app|a|anon|[vdso]|[vsyscall]|[vectors]|[sigpage]|/[|/[aio]/app|//anonymous|"
-        "/anon_hugepages|/anon|/memfd|/memfd/jit|/bin/memfd:jit|memfd:jit|/SYSV|/SYSV0000000|"
-        "/SYSV000000000|/SYSV0000000g|/bin/SYSV00000000|/dev|/dev/shm/lib.so|"
-        "/dev/hugepages/text|/device/zero|/bin/dev/zero|/secretmem/a|anon_inode|C:\\app.exe";
-    char text[TEXT_SIZE];
-    while (next_text(&names, text))
-        check_file(text, text);
 }
 
 /* ---- This kernel ----------------------------------------------------------------------------- */
@@ -157,38 +143,13 @@ static bool one_service(const char *a, const char *b)
 
 TEST(a_deploy_stays_one_service)
 {
-    static const char *const same[][2] = {
-        {"/usr/bin/app", "/usr/bin/app"},
-        {"/releases/41/app", "/releases/42/app"},
-        {"app-1.2", "app-1.3"},
-        {"/srv/app-v1.2.3-rc1", "/srv/app-v1.3.0"},
-        {"app", "app-2"},
-        {"app2", "app3"},
-        {"/opt/app_1.2_amd64", "/opt/app_1.3_amd64"},
-        {"app-9f8e7d6", "app-deadbeef"},
-        {"/bin/app (deleted)", "/bin/app-1 (deleted)"},
-        {"app-1.2+5~bpo11", "app"},
-        {"/usr/bin/python3.11", "/usr/local/bin/python3"},
-        {"", "/bin/app"},
-        {"[vdso]", "/bin/app"},
-        {"/memfd:app", "/bin/orders"},
-        {"/srv/42", "/srv/app"},
-        {"/srv/", "/srv/app"},
-    };
-    static const char *const differ[][2] = {
-        {"/bin/orders", "/bin/payments"},
-        {"orders-1.2", "payments-1.2"},
-        {"orders-worker", "orders-api"},
-        {"app", "app-worker"},
-        {"app", "App"},
-        {"/orders/main", "/orders/server"},
-        {"app-worker-2", "app-2-web"},
-    };
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        CHECK_MSG(one_service(same[i][0], same[i][1]), "%s and %s", same[i][0], same[i][1]);
-    for (size_t i = 0; i < sizeof differ / sizeof *differ; i++)
-        CHECK_MSG(!one_service(differ[i][0], differ[i][1]), "%s and %s", differ[i][0],
-                  differ[i][1]);
+    table_rows same = {0}, differ = {0};
+    while (rows_next(&same, "mappings", "one service"))
+        CHECK_MSG(one_service(same.cells[0], same.cells[1]), "%s and %s", same.cells[0],
+                  same.cells[1]);
+    while (rows_next(&differ, "mappings", "two services"))
+        CHECK_MSG(!one_service(differ.cells[0], differ.cells[1]), "%s and %s", differ.cells[0],
+                  differ.cells[1]);
 }
 
 /* More mappings than are remembered; the first ones are. */

@@ -5,6 +5,7 @@
 
 #include "otlp_form.h"
 #include "otlp_model.h"
+#include "rows.h"
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
@@ -298,65 +299,28 @@ enum {
     MDF = MD | F
 };
 
-/* Windows, and what comes of them: "COUNTED IN-USE STAMP" (what it begins with), or words of the
- * message about the last window, with the reason. */
-static const struct {
-    unsigned flags;
-    const char *windows, *want;
-    pprofdelta_reason reason;
-} cases[] = {
-    {M, "1/2 1", "1 2 from=10 to=20 windows=1 targets=1", 0},
-    {M, "1/2 1|1/3 10|2/2 100", "111 220 from=10 to=30 windows=3 targets=2", 0},
-    {M, "2/1 100|1/2 1", "101 202 from=0 to=20 windows=2 targets=2", 0},
-    {M, "1/2 1|1/2 1|2/5 10|2/5 10", "11 22 from=10 to=50 windows=2 targets=2", 0},
-    {M, "1/2.2@10-30 5|1/2.1@10-20 1|2/3 100", "105 210 from=10 to=30 windows=2 targets=2", 0},
-    {M, "1/2.1@10-20 1|1/2.2@10-30 5|2/3 100", "105 210 from=10 to=30 windows=2 targets=2", 0},
-    {M, "1/2 1|1/7 10", "11 20 from=10 to=70 windows=2 targets=1", 0},
-    /* what may be in it already */
-    {M, "1/2 1|1/3 1|1/2 1", "2 comes after window 3", PPROFDELTA_REASON_WINDOW_LATE},
-    {M, "1/2 1|2/2 1|1/3 1", "01 are not together", PPROFDELTA_REASON_WINDOW_LATE},
-    {MF, "1/2 1|2/2 1|1/2 1", "are not together", PPROFDELTA_REASON_WINDOW_LATE},
-    {M, "1/2 1|1/3@15-25 1", "two states", 0},
-    {MF, "1/2 1|1/2.2@11-20 1", "two windows 2", PPROFDELTA_REASON_TWO_TARGETS},
-    /* what names no target */
-    {M, "1/2 1|0 1", "it may be cumulative", PPROFDELTA_REASON_NO_TARGET},
-    {MF, "1/2 1|0 10|0 10|0 100", "111 222 from=10 to=20 windows=3 targets=3", 0},
-    {M, "1/2 1|1/3! 1", "prev has space/; cur has cpu/", PPROFDELTA_REASON_OTHER_TYPES},
-    {M, "1/2 9223372036854775807|2/2 1", "64 bits", 0},
-    /* live heaps: changes are added up, of one process without a gap */
-    {M, "1f1 1|1d2 10|2f1 100|2d2 -50|3/2 1000", "1061 2122 from=0 to=20 windows=5 targets=3", 0},
-    {M, "1w2 1|1w3 10|2w3 100", "111 220 from=10 to=30 windows=3 targets=2", 0},
-    {M, "1f1 1|1d2 10|1f1 1", "comes after batch 2", 0},
-    {M, "1f1 1|2d2 10", "the full profile of epoch 1", PPROFDELTA_REASON_WINDOW_MISSING},
-    {M, "1f1 1|1d3 10|2f1 100", "batch 2 is missing", PPROFDELTA_REASON_WINDOW_MISSING},
-    /* merges of other targets, in parentheses */
-    {MD, "(1/2 1;2/2 10)|(3/2 100)", "111 222 from=10 to=20 windows=3 targets=3", 0},
-    {MD, "((1/2 1);(4/3 10))|(3/2 100)|2/5 1000", "1111 2222 from=10 to=50 windows=4 targets=4", 0},
-    {MD, "(1/2 1;2/2 10)|(1/2 1;2/2 10)", "11 22 from=10 to=20 windows=2 targets=2", 0},
-    {MD, "(1f1 1;1d2 10)|(2f1 100;2d2 -50)|(3/2 1000)",
-     "1061 2122 from=0 to=20 windows=5 targets=3", 0},
-    {MD, "(1/2 1;2/2 10)|(2/3 1;3/2 1)", "target 0000000000000002", PPROFDELTA_REASON_WINDOW_LATE},
-    {MD, "(1/2 1;2/2 10)|(1/2 1)", "target 0000000000000001", PPROFDELTA_REASON_WINDOW_LATE},
-    {MD, "(1/2 1)|1/3 1", "would count twice", PPROFDELTA_REASON_WINDOW_LATE},
-    {MD, "1/2 1|(1/3 1)", "would count twice", PPROFDELTA_REASON_WINDOW_LATE},
-    {MD, "1/2 1|2/2 1|((1/3 1);(3/2 1))", "1 are not", PPROFDELTA_REASON_WINDOW_LATE},
-    {M, "1/2 1|(2/2 1)", "it is a merge", PPROFDELTA_REASON_NO_TARGET},
-    {MD, "(2/2 1)|0 1", "it may be cumulative", PPROFDELTA_REASON_NO_TARGET},
-    {MDF, "(2/2 1;0 10)|0 100", "111 222 from=10 to=20 windows=3 targets=3", 0},
-    {MDF, "(2/2 1;0 10)|0 10", "11 22 from=10 to=20 windows=2 targets=2", 0},
-    {MF, "(1/2 1;2/2 10)|(2/3 1;3/2 1)", "13 26 from=10 to=30 windows=2 targets=2", 0},
-    {MD, "(1/2 1)|(2/2! 1)", "prev has space/; cur has cpu/", PPROFDELTA_REASON_OTHER_TYPES},
-    {MD, "(1/2 9223372036854775807)|(2/2 1)", "64 bits", 0},
-    /* a sum by force */
-    {F, "1/2 1|2/2 10", "two states", PPROFDELTA_REASON_TWO_TARGETS},
-    {F, "1f1 1|2f1 10", "two processes", PPROFDELTA_REASON_TWO_TARGETS},
-    {0, "1/2 9223372036854775807|1/3 1", "64 bits", 0},
-    {F, "1/2 9223372036854775807|1/5 1", "64 bits", 0},
-    {F, "1/2 1|1/5 10", "11 20", 0},
-    {F, "1/2 1|1/5 10|1/3 1", "comes after window 5", PPROFDELTA_REASON_WINDOW_LATE},
-    {F, "1/2 1|0 10|1/2 1", "", 0},
-    {F, "0 1|0 10|0 1|1/3 100", "111 200", 0},
-};
+static unsigned flags_of(const char *letters)
+{
+    return (strchr(letters, 'M') ? M : 0) | (strchr(letters, 'F') ? F : 0) |
+           (strchr(letters, 'D') ? MD : 0);
+}
+
+static pprofdelta_reason reason_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        pprofdelta_reason reason;
+    } reasons[] = {{"-", PPROFDELTA_REASON_NONE},
+                   {"window_late", PPROFDELTA_REASON_WINDOW_LATE},
+                   {"window_missing", PPROFDELTA_REASON_WINDOW_MISSING},
+                   {"two_targets", PPROFDELTA_REASON_TWO_TARGETS},
+                   {"no_target", PPROFDELTA_REASON_NO_TARGET},
+                   {"other_types", PPROFDELTA_REASON_OTHER_TYPES}};
+    size_t at = 0;
+    while (strcmp(reasons[at].word, word) != 0)
+        at++;
+    return reasons[at].reason;
+}
 
 /* "(...;...)": a merge of windows and merges. */
 static buf merge_of(arena *a, const char *text, unsigned flags)
@@ -392,31 +356,32 @@ static size_t windows_of(arena *a, const char *text, unsigned flags, buf windows
 
 TEST(a_window_counts_once_or_is_refused_and_changes_nothing)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    table_rows r = {0};
+    while (rows_next(&r, "merges", "cases")) {
+        const unsigned flags = flags_of(r.cells[0]);
+        const char *given = r.cells[1], *want = r.cells[2];
         ENDS(arena_free) arena a = {0};
         buf windows[8], out, before;
-        pprofdelta_options options = sum_options(cases[i].flags);
+        pprofdelta_options options = sum_options(flags);
         pprofdelta_error err = {0};
-        size_t len = windows_of(&a, cases[i].windows, cases[i].flags, windows);
+        size_t len = windows_of(&a, given, flags, windows);
         pprofdelta_status status = sum_up(&a, &options, windows, len, &out, &err);
-        CHECK_MSG(err.reason == cases[i].reason, "%s: %d", cases[i].windows, err.reason);
+        CHECK_MSG(err.reason == reason_of(r.cells[3]), "%s: %d", given, err.reason);
         if (status) {
             pprofdelta_status as = sum_up(&a, &options, windows, len - 1, &before, NULL);
-            CHECK_MSG(strstr(err.text, cases[i].want), "%s: %s", cases[i].windows, err.text);
-            CHECK_MSG(as || status == PPROFDELTA_E_LIMIT || buf_equal(out, before), "%s",
-                      cases[i].windows);
+            CHECK_MSG(strstr(err.text, want), "%s: %s", given, err.text);
+            CHECK_MSG(as || status == PPROFDELTA_E_LIMIT || buf_equal(out, before), "%s", given);
             continue;
         }
         part p = read_part(&a, out);
-        bool is_merge = cases[i].flags & PPROFDELTA_MERGE;
+        bool is_merge = flags & PPROFDELTA_MERGE;
         const int64_t *values = p.reading.samples[0].values;
         size_t begin = *p.stamp ? 18 : 0; /* the id is left out */
         size_t id = is_merge ? (size_t)(strstr(p.stamp, "id=") - p.stamp) : strlen(p.stamp);
         const char *got =
             arena_format(&a, "%lld %lld %.*s%s", (long long)values[0], (long long)values[2],
                          (int)(id - begin), p.stamp + begin, p.stamp + id + (is_merge ? 20 : 0));
-        CHECK_MSG(!strncmp(got, cases[i].want, strlen(cases[i].want)), "%s: %s", cases[i].windows,
-                  got);
+        CHECK_MSG(!strncmp(got, want, strlen(want)), "%s: %s", given, got);
         CHECK(!is_merge || (p.reading.view->n_comment == 2 && p.reading.view->time_nanos == p.to));
     }
 }

@@ -22,7 +22,7 @@ static unsigned kind_of(const char *letters)
 
 TEST(frames_are_judged_by_name_and_file)
 {
-    rows r = {0};
+    table_rows r = {0};
     while (rows_next(&r, "wrappers", "kinds"))
         for (size_t i = 3; i < r.len; i++) {
             unsigned got =
@@ -38,7 +38,7 @@ TEST(functions_have_owners)
     static const char *const owners[] = {[CLI_FRAME_OF_PROGRAM] = "program",
                                          [CLI_FRAME_OF_LIBRARY] = "library",
                                          [CLI_FRAME_OF_LANGUAGE] = "language"};
-    rows r = {0};
+    table_rows r = {0};
     while (rows_next(&r, "wrappers", "owners"))
         CHECK_STR(owners[cli_frame_owner_of(cli_string_of(r.cells[3]), cli_string_of(r.cells[1]),
                                             cli_string_of(r.cells[2]))],
@@ -50,7 +50,7 @@ TEST(functions_have_owners)
 TEST(names_are_short)
 {
     static char to[CLI_SHORT_NAME_MAX];
-    rows r = {0};
+    table_rows r = {0};
     while (rows_next(&r, "wrappers", "short names")) {
         const char *name = *r.cells[0] ? r.cells[0] : r.cells[1];
         cli_string got = cli_short_name(cli_string_of(name), to);
