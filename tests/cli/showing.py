@@ -10,7 +10,7 @@ import subprocess
 import termios
 
 from inputs import peak_of
-from pb import HEAP, Stack, Writer, chunk, gz, mapped, number, packed, profile, varint
+from pb import HEAP, Stack, Writer, chunk, gz, number, packed, profile, varint
 from samples import T1, cur
 
 
@@ -45,16 +45,6 @@ def test_top(t):
         t.equal(names[0], "f200")
         if rows < 201:
             t.contains(text, f"the first {rows} of 201 functions")
-
-
-def test_names_without_symbols(t):
-    t.write("a", profile([(("", "main"), [1, 1, 1, 1])], filename="/opt/app"))
-    t.contains(t.succeeds("show", "a").text, "(no name)")
-    t.write("b", mapped([("", 1, 0x400123, [5]), ("", 0, 0xabc, [6])],
-                        [(0x400000, 0x500000, 0x1000, "/usr/lib/libx.so", "")], types=["samples/count"]))
-    text = t.succeeds("show", "b").text
-    t.contains(text, "libx.so+0x1123\n", "0xabc\n")
-    t.equal(t.succeeds("show", "b", "--folded").text, "0xabc 6\nlibx.so+0x1123 5\n")
 
 
 def test_long_names_lose_their_middle(t):
@@ -176,24 +166,6 @@ def test_what_cannot_be_shown(t):
             result = t.fails(1, "show", name, *form)
             t.contains(result.err, f"pprofdelta: {name}: ", *said)
             t.equal(result.out, b"")
-
-
-def test_places_without_a_function(t):
-    """By file and offset; where the mapping is no file, by address, so that two regions of one name
-    stay two rows."""
-    mappings = [(0x400000, 0x500000, 0x1000, "/bin/app (deleted)", ""),
-                (0x600000, 0x700000, 0, "/memfd:jit (deleted)", ""),
-                (0x800000, 0x900000, 0, "/memfd:jit (deleted)", ""),
-                (0xA00000, 0xB00000, 0, "/memfd:lib (deleted)", "id"), (0xC00000, 0xD00000, 0, "", "")]
-    samples = [("", i, start + 0x10, [i, i]) for i, (start, *_) in enumerate(mappings, 1)]
-    names = ["app+0x1010", "memfd:jit (deleted)@0x600010", "memfd:jit (deleted)@0x800010",
-             "memfd:lib (deleted)+0x10", "0xc00010"]
-    t.write("p", mapped(samples, mappings))
-    t.equal(sorted(t.succeeds("show", "--folded", "p").text.splitlines()),
-            sorted(f"{name} {i}" for i, name in enumerate(names, 1)))
-    mappings[0] = (0x400000, 0x500000, 0x1000, "/bin/app", "")
-    t.write("q", mapped(samples, mappings))
-    t.lacks(t.succeeds("show", "p", "q").text, "app+0x1010")
 
 
 RSS = ("alloc_space/bytes", "rss_space/bytes")

@@ -15,7 +15,8 @@
     use NAME                                 does what a case does whose name is (NAME), which is no test
     testdata PATH, copy NAME NAME, link TARGET NAME   makes a file of one in testdata/, or of another one
     same NAME NAME                           two files are equal
-    none NAME                                there is no such file
+    none NAME, remove NAME                   there is no such file; or none any more
+    windows ..., places ...                  makes small profiles: see there
 
 A sample is a stack as show --folded prints it, its labels, and its values: main;work{user=x size=16bytes} 10 1000. PREV and CUR stand for those
 of samples.py. gz compresses; at=MINUTES is the time, from that of PREV on; what else a profile has is in pb.profile. {a|b} in a line of
@@ -111,6 +112,21 @@ def film(t, head, lines):
         write(t, f"{name}{i:02}.pb.gz", pb.gz(pb.profile(made, types=types, time=time_at(0) + int(eval(at) * samples.MINUTE), **how)))
 
 
+def places(t, head, text, behind):
+    """places NAME [KEY=VALUE...]: FUNCTION@ADDRESS[/MAPPING] VALUES, ...: makes a profile of stacks of one frame; without a function, it
+    has no name. On the lines behind it are the mappings: START-LIMIT OFFSET BUILD-ID FILE, where the id may be "-"."""
+    name, *options = words_of(head)
+    how = dict(option.split("=") for option in options)
+    made = [re.fullmatch(r"(.*)@(\w+)(?:/(\d))?((?: -?\d+)+)", one).groups() for one in text.split(", ")]
+    mappings = [re.fullmatch(r"(\w+)-(\w+) (\w+) (\S+) ?(.*)", line).groups() for _, line in behind]
+    write(t, name, pb.mapped([(function, int(number or 0), int(address, 16), [int(value) for value in values.split()])
+                              for function, address, number, values in made],
+                             [(int(start, 16), int(limit, 16), int(offset, 16), file, build_id.strip("-"))
+                              for start, limit, offset, build_id, file in mappings],
+                             types=plain(how["types"]).split(",") if "types" in how else samples.COUNTERS,
+                             time=time_at(int(how["at"])) if "at" in how else 0))
+
+
 def windows(t, text, _):
     """windows FROM-TO[: WORDS OF THE STAMP] | ...: makes w0, w1 ..., which count 1, 10, 100 ... Without a colon a window is a
     cumulative profile."""
@@ -174,6 +190,8 @@ def perform(t, steps, more=None):
             write(t, head, plain(text).encode("latin-1"))
         elif word == "film":
             film(t, rest, [line for _, line in behind])
+        elif word == "places":
+            places(t, head, text, behind)
         elif word == "windows":
             windows(t, rest, behind)
         elif word == "values":
@@ -189,6 +207,8 @@ def perform(t, steps, more=None):
             os.symlink(*rest.split()[:1], t.path(rest.split()[1]))
         elif word == "same":
             t.equal(*map(t.load, rest.split()))
+        elif word == "remove":
+            os.remove(t.path(rest))
         elif word == "none":
             t.check(not os.path.exists(t.path(rest)), f"there is {rest}")
         else:
