@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 import harness  # noqa: E402
 
 MODULES = ("usage", "inputs", "outputs", "ends", "identity", "reports",
-           "showing", "tables", "filters", "windows", "statuses", "uploading", "waiting", "otlp", "requests", "merging", "exporting", "producers",
+           "showing", "tables", "filters", "windows", "statuses", "uploading", "waiting", "otlp", "requests", "exporting", "producers",
            "leaking", "lifetimes", "upgrades", "peeking", "flames", "answers", "terminals", "texts", "worlds")
 
 if __name__ == "__main__":

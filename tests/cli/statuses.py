@@ -206,6 +206,17 @@ def test_all_of_500_states(t):
     t.equal(len(t.succeeds("--status", "states").text.splitlines()), 501)
 
 
+def test_a_merge_has_the_ids_of_the_states_in_its_labels(t):
+    t.write("look", gz(cur()))
+    for name in "ab":
+        t.succeeds("--state", name, "look", "-o", name + ".pb", "-q")
+    for option, key in ("--label-target", "target"), ("--label-target=host", "host"):
+        raw = t.succeeds("show", "--raw", "-", stdin=t.succeeds("merge", "a.pb", "b.pb", option).out).text
+        t.equal(raw.count(f'label "{key}" = "'), 6)
+        for name in "ab":
+            t.contains(raw, t.succeeds("--state", name, "--status").text.split("id")[1].split()[0])
+
+
 # ---- examples/many-targets -------------------------------------------------------------------------
 
 EXAMPLE = os.path.join(os.path.dirname(__file__), "../../examples/many-targets")

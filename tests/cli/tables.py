@@ -14,7 +14,7 @@
     values NAME: SAMPLES                     the profile has these samples and no others
     use NAME                                 does what a case does whose name is (NAME), which is no test
     testdata PATH, copy NAME NAME, link TARGET NAME   makes a file of one in testdata/, or of another one
-    same NAME NAME                           two files are equal
+    same NAME NAME [WORD]                    two files are equal, or their lines that have this word
     none NAME, remove NAME                   there is no such file; or none any more
     windows ..., places ...                  makes small profiles: see there
 
@@ -206,7 +206,8 @@ def perform(t, steps, more=None):
         elif word == "link":
             os.symlink(*rest.split()[:1], t.path(rest.split()[1]))
         elif word == "same":
-            t.equal(*map(t.load, rest.split()))
+            one, other, *some = rest.split()
+            t.equal(*([line for line in t.load(name).splitlines() if not some or some[0].encode() in line] for name in (one, other)))
         elif word == "remove":
             os.remove(t.path(rest))
         elif word == "none":
