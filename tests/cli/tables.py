@@ -207,7 +207,7 @@ def perform(t, steps, more=None):
             os.symlink(*rest.split()[:1], t.path(rest.split()[1]))
         elif word == "same":
             one, other, *some = rest.split()
-            t.equal(*([line for line in t.load(name).splitlines() if not some or some[0].encode() in line] for name in (one, other)))
+            t.equal(*([line for line in t.load(name).split(b"\n") if not some or some[0].encode() in line] for name in (one, other)))
         elif word == "remove":
             os.remove(t.path(rest))
         elif word == "none":
