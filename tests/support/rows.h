@@ -69,4 +69,17 @@ static inline bool rows_next(table_rows *r, const char *table, const char *part)
     return true;
 }
 
+/* Puts a byte for each \xNN of a cell. Returns how many bytes it has then. */
+static inline size_t rows_bytes(char *cell)
+{
+    size_t len = 0;
+    for (const char *at = cell; *at; len++) {
+        bool is_escape = at[0] == '\\' && at[1] == 'x';
+        const char digits[3] = {is_escape ? at[2] : '0', is_escape ? at[3] : '0', 0};
+        cell[len] = is_escape ? (char)strtoul(digits, NULL, 16) : *at;
+        at += is_escape ? 4 : 1;
+    }
+    return len;
+}
+
 #endif
