@@ -297,14 +297,6 @@ def test_each_file_is_opened_once(t):
     t.contains(result.text, "in 6 processes, together")
 
 
-def test_deltas_of_heaps_have_in_use_values(t):
-    files = film(t)
-    deltas = [f"delta{i}.pb.gz" for i in range(1, len(files))]
-    for prev, cur, delta in zip(files, files[1:], deltas):
-        t.succeeds(prev, cur, "-o", delta)
-    t.equal(suspects(leaks(t, *deltas)), ["leak"])
-
-
 def test_the_type_is_chosen_by_its_name(t):
     """Other gauges, before and behind it, do not count, nor does the default type."""
     types = ["peak_objects/count", "peak_space/bytes", *HEAP, "rss_space/bytes"]
@@ -313,18 +305,6 @@ def test_the_type_is_chosen_by_its_name(t):
                  for name, (made, live) in scene(i).items()],
                 types=types, time=T0 + i * MINUTE, period_type=KIND, period=1, default="peak_space") for i in range(16)))
     t.equal(leaks(t, "--all", *files), leaks(t, "--all", *film(t)))
-
-
-def test_another_type(t):
-    files = film(t)
-    report = leaks(t, "--type=inuse_objects", *files)
-    t.equal(suspects(report), ["leak"])
-    t.equal(report["runs"][0]["findings"][0]["per_hour"], 6000)
-    t.contains(t.succeeds("leaks", "--type=inuse_objects/count", *files).text, "+6000/h, 1600 now")
-    t.contains(t.fails(1, "leaks", "--type=other", *files).err, 'no sample type is named "other"; there are')
-    goroutines = series(t, "go", (profile([(("stuck", "main"), [50 * i + 1]), (("idle",), [9])],
-                                          types=["goroutine/count"], time=T0 + i * MINUTE) for i in range(12)))
-    t.equal(suspects(leaks(t, "--type=goroutine", *goroutines)), ["stuck"])
 
 
 def test_a_leak_that_is_split_over_many_stacks(t):

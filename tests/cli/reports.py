@@ -5,40 +5,17 @@ import os
 import shutil
 
 from pb import profile, read
-from samples import SECOND, T0, T1, pair
+from samples import T0, pair
 
 KEYS = ["samples", "identity", "mappings", "restart", "window", "had_base", "same", "may_be_window", "clock_set_back",
         "may_be_two_kinds", "id", "sequence", "attempt", "unknown_fields", "left_out", "output_bytes", "unread_bytes", "lost", "types"]
 
 
-def report(t, *args, **kwargs):
-    result = t.succeeds(*args, "--report=json", manners=False, **kwargs)
+def test_json_is_one_line_of_all_members_in_their_order(t):
+    result = t.succeeds(*pair(t), "--report=json", manners=False)
     t.equal(len(result.err.splitlines()), 1, "one line")
     got = json.loads(result.err)
-    t.equal(list(got), KEYS)
-    return got, result
-
-
-def test_json_of_the_usual_pair(t):
-    before, after = pair(t)
-    got, result = report(t, before, after)
-    t.equal(got["samples"], {"in": 3, "out": 3, "matched": 2, "new": 1, "vanished": 0, "clamped": 0,
-                             "duplicate": 0})
-    t.equal(got["identity"], {"address": 4, "lines": 0})
-    t.equal(got["mappings"], {"files_replaced": 0, "other_build": False})
-    t.equal(got["restart"], {"detected": False, "reason": None})
-    t.equal(got["window"], {"from_nanos": T0, "to_nanos": T1, "duration_nanos": 60 * SECOND})
-    t.equal((got["sequence"], got["attempt"]), (0, 0))
-    t.equal(got["unknown_fields"], 0)
-    t.equal((got["output_bytes"], got["unread_bytes"]), (len(result.out), 0))
-    t.equal(got["types"][0], {"type": "alloc_objects", "unit": "count", "kind": "counter",
-                              "prev": 15, "cur": 21, "delta": 6, "clamped": 0, "vanished": 0})
-    t.equal(got["types"][1], {"type": "alloc_space", "unit": "bytes", "kind": "counter",
-                              "prev": 1500, "cur": 2108, "delta": 608, "clamped": 0, "vanished": 0})
-    for at, name, total in ((2, "inuse_objects", 8), (3, "inuse_space", 758)):
-        kind = got["types"][at]
-        t.equal((kind["type"], kind["kind"], kind["cur"], kind["delta"]),
-                (name, "gauge", total, total))
+    t.equal((list(got), got["output_bytes"]), (KEYS, len(result.out)))
 
 
 def test_json_names_are_escaped(t):

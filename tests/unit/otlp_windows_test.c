@@ -7,7 +7,6 @@
 
 #include "base/utf8.h"
 #include "pprofdelta_profile.h"
-#include "encode/otlp.h"
 
 static const pprofdelta_attribute resource[] = {
     {"service.name", "first"}, {"host.name", "h\xff"}, {"service.name", "second"}, {"empty", NULL}};
@@ -219,42 +218,6 @@ TEST(windows_mean_the_same)
 }
 
 /* ---- small rules ----------------------------------------------------------------------------- */
-
-TEST(build_ids_are_named_by_their_form)
-{
-    static const struct {
-        const char *id, *last;
-    } rows[] = {{"deadbeef", "gnu"},      {"a", "gnu"},
-                {"C0FFEE01", "gnu"},      {"6b1b2c/ab-_9/zz/Q", "go"},
-                {"action/content", "go"}, {"/abc", "gnu"},
-                {"abc/", "gnu"},          {"a//b", "gnu"},
-                {"a/b c", "gnu"},         {"01234567-89ab", "gnu"}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *key = pd_otlp_build_id_key(pd_bytes_of(rows[i].id));
-        CHECK_STR(strrchr(key, '.') + 1, rows[i].last);
-    }
-}
-
-TEST(mutexes_end_in_functions_of_go)
-{
-    static const struct {
-        const char *name;
-        bool is_unlock;
-    } rows[] = {{"sync.(*Mutex).Unlock", true},
-                {"sync.(*RWMutex).RUnlock", true},
-                {"internal/sync.(*Mutex).Unlock", true},
-                {"runtime.unlock", true},
-                {"runtime._LostContendedRuntimeLock", true},
-                {"sync.(*Mutex).Lock", false},
-                {"main.(*Remote).Unlock", false}, /* a goroutine may wait there */
-                {"example.com/sync.(*Mutex).Unlock", false},
-                {"nlock", false},
-                {"sync.", false},
-                {"", false}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        CHECK_MSG(pd_otlp_is_unlock(pd_bytes_of(rows[i].name)) == rows[i].is_unlock, "%s",
-                  rows[i].name);
-}
 
 TEST(bytes_that_are_not_utf8_are_replaced_one_by_one)
 {

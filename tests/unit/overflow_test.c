@@ -1,92 +1,12 @@
-/* Values at the ends of 64 bits, on every door: a sum, a difference or an unsampled value that does not fit is refused
- * or left out and counted. Nothing wraps. merge_test.c has sums and merges. */
+/* Values at the ends of 64 bits, on the doors inside a process: a sum or an unsampled value that does not fit is refused or left
+ * out and counted. Nothing wraps. tests/cli/tables/delta.txt has profiles and dumps, merge_test.c sums and merges. */
 #include "../support/test.h"
 
 #include "live.h"
-#include "pprofdelta_profile.h"
 #include "record_scene.h"
-#include "scene.h"
 #include "send.h"
 
-#define MOST  "9223372036854775807"
-#define LEAST "-9223372036854775808"
-
-/* ---- parsed profiles ------------------------------------------------------------------------- */
-
-/* A profile with one sample for each of these pairs of values; samples with equal stacks are equal. */
-static buf profile_of(arena *a, const char *const *samples, size_t len, int64_t now)
-{
-    ENDS(build_free) build b = {0};
-    build_types(&b, CONTENTION_TYPES);
-    for (size_t i = 0; i < len; i++)
-        build_sample(&b, "leaf main", samples[i]);
-    b.m.time_nanos = now;
-    return build_bytes_in(a, &b);
-}
-
-static const char *const two[] = {MOST " 1", "1 1"}, *const one[] = {"1 1"},
-                         *const most[] = {MOST " 1"}, *const least[] = {LEAST " 1"};
-
-static const char *delta(pprofdelta_on_reset mode, const char *const *prev, const char *const *cur)
-{
-    static char row[200];
-    ENDS(scene_end) scene s;
-    pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
-    ENDS(arena_free) arena a = {0};
-    o.on_reset = mode;
-    o.flags = PPROFDELTA_VERIFY;
-    snprintf(row, sizeof row, "%s",
-             scene_delta(&s, &o, profile_of(&a, prev, 1, 1000),
-                         profile_of(&a, cur, cur == two ? 2 : 1, 2000)));
-    return row;
-}
-
-TEST(parsed_profiles)
-{
-    const char *refused = "[status 2]";
-    for (pprofdelta_on_reset mode = PPROFDELTA_ON_RESET_AUTO; mode <= PPROFDELTA_ON_RESET_NEGATIVE;
-         mode++) {
-        CHECK_STR(delta(mode, one, two), refused);
-        CHECK_STR(delta(mode, one, most), "leaf;main 9223372036854775806 0");
-        CHECK_STR(delta(mode, least, most), refused); /* the difference */
-    }
-    CHECK_STR(delta(PPROFDELTA_ON_RESET_NEGATIVE, most, least), refused);
-    CHECK_STR(delta(PPROFDELTA_ON_RESET_CLAMP, most, least), "");
-}
-
-TEST(the_base_and_the_first_window)
-{
-    ENDS(scene_end) scene s;
-    scene_begin(&s, NULL);
-    pprofdelta_error err = {0};
-    buf bytes = profile_of(&s.arena, two, 2, 1000);
-    CHECK(pprofdelta_base(s.pd, bytes.ptr, bytes.len, &err) == PPROFDELTA_E_LIMIT && err.is_prev);
-    CHECK(err.stage == PPROFDELTA_STAGE_DELTA);
-    CHECK_STR(err.field, "sample.value");
-    CHECK_STR(scene_window(&s, bytes), "[status 2]");
-    CHECK_STR(scene_window(&s, profile_of(&s.arena, one, 1, 1000)), "leaf;main 1 1");
-}
-
-/* In samples of 1 in 2^30 bytes. */
-TEST(text_dumps)
-{
-    static const char dump[] =
-        "heap_v2/1073741824\n  t*: 0: 0 [0: 0]\n@ 0x1000\n"
-        "  t*: 0: 0 [4611686018427387904: 4611686018427387904]\n\n"
-        "MAPPED_LIBRARIES:\n00000000-00002000 r-xp 00000000 00:00 0 /bin/app\n"
-        "7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0 [stack]\n";
-    ENDS(scene_end) scene s;
-    scene_begin(&s, NULL);
-    buf bytes = buf_begin(&s.arena);
-    buf_add(&bytes, dump, sizeof dump - 1);
-    CHECK_STR(scene_window(&s, bytes), "[status 2]");
-    pprofdelta_profile *profile = NULL;
-    const uint8_t *converted;
-    size_t len;
-    REQUIRE(!pprofdelta_profile_open(NULL, NULL, bytes.ptr, bytes.len, &profile, NULL));
-    CHECK(pprofdelta_profile_bytes(profile, &converted, &len, NULL) == PPROFDELTA_E_LIMIT);
-    pprofdelta_profile_free(profile);
-}
+#define MOST "9223372036854775807"
 
 /* ---- records --------------------------------------------------------------------------------- */
 
