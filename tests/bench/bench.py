@@ -107,7 +107,6 @@ class Bench:
         self.pprofdelta = os.path.join(self.build, "cli", "pprofdelta")
         self.peers = os.path.join(self.build, "peers")
         self.go_pprof = []  # the command
-        self.skipped = []  # shapes, with reasons
         self.no_peers = self.build_peers()
 
     def own(self, name):
@@ -367,8 +366,6 @@ def bench_pairs(bench, only):
     print()
     for note in notes:
         print(note)
-    for reason in bench.skipped:
-        print(f"Skipped: {reason}.")
     print(f"Without the peers: {bench.no_peers}." if bench.no_peers else
           "All agree with google/pprof, sample by sample.")
 
