@@ -1,12 +1,13 @@
 /* Where files are mapped: lines of /proc/self/maps, the mappings of this process compared with the
  * loader's list of them, and a library whose file is replaced while it is loaded. */
-#include "arena.h"
 #include "process/elf.h"
 #include "process/maps.h"
+#include "rows.h"
 #include "test.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,25 +27,16 @@ static bool is(pd_bytes bytes, const char *text)
 
 TEST(lines_are_taken_apart)
 {
-    pd_maps_line l;
-    REQUIRE(parse("55d0c0a00000-55d0c0a2f000 r-xp 00002000 fe:01 1311 /usr/bin/a b", &l));
-    CHECK(l.start == 0x55d0c0a00000 && l.limit == 0x55d0c0a2f000 && l.file_offset == 0x2000);
-    CHECK(l.is_executable && !l.is_deleted && l.inode == 1311 && is(l.name, "/usr/bin/a b"));
-    REQUIRE(parse("7f00-7f10 rw-p 00000000 00:00 0 ", &l));
-    CHECK(!l.is_executable && !l.name.len && !l.inode);
-    REQUIRE(parse("7f00-7f10 r-xp 00000000 00:00 0                  [vdso]", &l));
-    CHECK(l.is_executable && is(l.name, "[vdso]"));
-    REQUIRE(parse("7f00-7f10 r-xp 00000000 08:01 9 /lib/x.so (deleted)", &l));
-    CHECK(l.is_deleted && is(l.name, "/lib/x.so"));
-    const char *bad =
-        "|x|7f00|7f00-|7f00-7f10|7f00-7f10 r-xp|7f00-7f10 r-xp 0 08:01|-7f10 r-xp 0 08:01 9 /x|"
-        "7f10-7f00 r-xp 0 08:01 9 /x|7f00-7f10+r-xp 0 08:01 9 /x|7f00-7f10 r-xp+0 08:01 9 /x|"
-        "7f00-7f10 r-xp + 08:01 9 /x|7f00-7f10 r-xp 0+08:01 9 /x|7f00-7f10 r-xp 0 +:01 9 /x|"
-        "7f00-7f10 r-xp 0 08+01 9 /x|7f00-7f10 r-xp 0 08:+ 9 /x|7f00-7f10 r-xp 0 08:01+9 /x|"
-        "7f00-7f10 r-xp 0 08:01 + /x";
-    char text[TEXT_SIZE];
-    while (next_text(&bad, text))
-        CHECK_MSG(!parse(text, &l), "\"%s\"", text);
+    for (table_rows r = {0}; rows_next(&r, "maps", "lines");) {
+        pd_maps_line l;
+        char said[200] = "";
+        if (parse(r.cells[0], &l))
+            snprintf(said, sizeof said, "%" PRIx64 "-%" PRIx64 " %" PRIx64 " %" PRIu64 "%s%s%s%.*s",
+                     l.start, l.limit, l.file_offset, l.inode, l.is_executable ? " code" : "",
+                     l.is_deleted ? " deleted" : "", l.name.len ? " " : "", (int)l.name.len,
+                     l.name.len ? (const char *)l.name.ptr : "");
+        CHECK_MSG(!strcmp(said, r.cells[1]), "\"%s\": %s", r.cells[0], said);
+    }
 }
 
 /* ---- This process ---------------------------------------------------------------------------- */

@@ -1,8 +1,10 @@
 /* The areas of /proc/self/smaps, from text and from the kernel. */
 #include "agent/account/account.h"
 
+#include "rows.h"
 #include "test.h"
 
+#include <inttypes.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -34,42 +36,39 @@ static void note(void *cookie, const pd_smaps_area *area)
         s->found = *area;
 }
 
-static void take(const char *text)
+/* The areas are those that the table has. */
+static void read_text(const char *name)
 {
     static pd_smaps_text reader;
+    char said[1024] = "", want[1024] = "";
+    size_t len = 0;
     memset(&seen, 0, sizeof seen);
     reader = (pd_smaps_text){.take = note, .cookie = &seen};
-    for (const char *end; (end = strchr(text, '\n')); text = end + 1)
-        pd_smaps_line(&reader, (pd_bytes){(const uint8_t *)text, (size_t)(end - text)});
+    for (table_rows r = {0}; rows_next(&r, "smaps", name);)
+        if (*r.cells[0] == '=')
+            len += (size_t)snprintf(want + len, sizeof want - len, "%s\n", r.cells[0]);
+        else
+            pd_smaps_line(&reader, (pd_bytes){(uint8_t *)r.cells[0], strlen(r.cells[0])});
     pd_smaps_end(&reader);
+    len = 0;
+    for (size_t i = 0; i < seen.len && i < 8; i++) {
+        const pd_smaps_area *area = &seen.areas[i];
+        len += (size_t)snprintf(
+            said + len, sizeof said - len,
+            "= %" PRIx64 "-%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "%s%s%s\n", area->begin,
+            area->end, area->inode, area->resident, area->copied, area->is_rest ? " rest" : "",
+            *seen.names[i] ? " " : "", seen.names[i]);
+    }
+    CHECK_MSG(!strcmp(said, want), "%s: %s", name, said);
 }
 
-TEST(fields_belong_to_the_line_before)
+TEST(areas_of_text)
 {
-    take(
-        "1000-3000 r-xp 00000000 fe:01 7   /usr/lib/a b.so (deleted)\n"
-        "Size:                 8 kB\nRss:                  8 kB\nPss:   1 kB\nAnonymous:     4 kB\n"
-        "VmFlags: rd ex mr mw me\n"
-        "3000-9000 rw-p 00000000 00:00 0 \n"
-        "Rss:                 12 kB\nAnonymous:           12 kB\nAnonHugePages:        0 kB\n"
-        "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsyscall]\n"
-        "Rss:                  0 kB\n");
-    CHECK(seen.len == 3);
-    CHECK_STR(seen.names[0], "/usr/lib/a b.so");
-    CHECK(seen.areas[0].inode == 7 && seen.areas[0].resident == 8192 &&
-          seen.areas[0].copied == 4096);
-    CHECK(!seen.areas[1].inode && seen.areas[1].resident == 12288 && !seen.areas[1].name.len);
-    CHECK_STR(seen.names[2], "[vsyscall]");
-    CHECK(seen.areas[2].begin == UINT64_C(0xffffffffff600000) && !seen.areas[2].resident);
-}
-
-TEST(lines_that_are_none_are_skipped)
-{
-    take("");
-    CHECK(seen.len == 0);
-    take("Rss:  12 kB\nnothing\n12345\n5000-4000 rw-p 00000000 00:00 0 \nRss: 8 kB\n"
-         "1000-2000 rw-p 00000000 00:00 0 \nRss:\nRss: x kB\nAnonymous\n\n");
-    CHECK(seen.len == 1 && seen.areas[0].begin == 0x1000 && !seen.areas[0].resident);
+    static const char *const names[] = {
+        "fields belong to the line before", "no lines", "lines that are none are skipped",
+        "an area that grew between two pieces", "areas that overlap otherwise"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        read_text(names[i]);
 }
 
 TEST(this_process)
@@ -90,33 +89,6 @@ TEST(this_process)
     CHECK(pd_smaps_read(note, &seen) == 0);
     CHECK(before - seen.found.resident == LEN / 4);
     munmap(map, LEN);
-}
-
-/* The kernel shows an area again if it is the last one of a piece and grows before the next one. */
-TEST(an_area_that_grew_between_two_pieces)
-{
-    take("1000-3000 rw-p 00000000 00:00 0 [heap]\nRss: 8 kB\nAnonymous: 8 kB\n"
-         "1000-6000 rw-p 00000000 00:00 0 [heap]\nRss: 20 kB\nAnonymous: 20 kB\n"
-         "6000-7000 rw-p 00000000 00:00 0 \nRss: 4 kB\n");
-    CHECK(seen.len == 2 && seen.areas[0].begin == 0x1000 && seen.areas[0].end == 0x6000);
-    CHECK(seen.areas[0].resident == 20480 && seen.areas[1].resident == 4096);
-    CHECK_STR(seen.names[0], "[heap]");
-}
-
-/* What remains of it is counted by its pages, 2 here, since no file can be asked. */
-TEST(areas_that_overlap_otherwise)
-{
-    take("1000-5000 rw-p 00000000 00:00 0 \nRss: 16 kB\n"
-         "3000-7000 ---p 00000000 00:00 0 \nRss: 12 kB\nAnonymous: 12 kB\n"
-         "7000-9000 rw-p 00000000 00:00 0 \nRss: 8 kB\n"
-         "2000-a000 rw-p 00000000 00:00 0 \nRss: 32 kB\n"
-         "b000-c000 rw-p 00000000 00:00 0 \nRss: 4 kB\n");
-    CHECK(seen.len == 4);
-    CHECK(seen.areas[1].begin == 0x5000 && seen.areas[1].resident == 8192 &&
-          seen.areas[1].copied == 8192);
-    CHECK(seen.areas[2].begin == 0x7000 && seen.areas[2].end == 0xa000 &&
-          seen.areas[2].resident == 12288);
-    CHECK(seen.areas[3].begin == 0xb000 && seen.areas[3].resident == 4096);
 }
 
 enum { PAIRS = 64, ROOM = 8 };
