@@ -1,6 +1,7 @@
 /* The memory limit of a process, from made-up cgroups. */
 #include "agent/base/memory_limit.h"
 
+#include "rows.h"
 #include "test.h"
 
 #include <ftw.h>
@@ -43,42 +44,18 @@ static void put(const char *name, const char *text)
 TEST(the_smallest_limit_and_the_innermost_pressure_count)
 {
     enum { MACHINE = 1000 };
-    static const char unlimited[] = "9223372036854771712\n";
-    static const struct {
-        const char *cgroups, *file, *text; /* the file stays for the next rows */
-        uint64_t bytes;
-        const char *where;
-    } rows[] = {
-        {"0::/a/b\n", "/none", "1", MACHINE, ""},
-        {"0::/a/b\n", "/a/b/memory.max", "max\n", MACHINE, ""},
-        {"0::/a/b\n", "/a/b/memory.max", "500\n", 500, "/a/b/memory.max"},
-        {"0::/a/b\n", "/a/memory.max", "400\n", 400, "/a/memory.max"},
-        {"0::/a/b\n", "/a/memory.max", "600\n", 500, "/a/b/memory.max"},
-        {"0::/a/b/\n", "/a/b/memory.max", "2000\n", 600, "/a/memory.max"},
-        {"0::/ab\n", "/a/memory.max", "300\n", MACHINE, ""},
-        {"0::/a", "/memory.max", "0\n", 300, "/a/memory.max"},
-        {"0::/of/the/host\n", "/memory.max", "200\n", 200, "/memory.max"},
-        {"0::/\n", "/memory.max", "junk", MACHINE, ""},
-        {"0::/a\n", "/a/memory.max", "", MACHINE, ""},
-        {"4:memory:/x\n0::/a\n", "/memory/memory.limit_in_bytes", unlimited, MACHINE, ""},
-        {"4:memory:/x/y\n", "/memory/x/memory.limit_in_bytes", "700", 700,
-         "/memory/x/memory.limit_in_bytes"},
-        {"3:cpu:/x\n4:memory:/x\n", "/memory/x/memory.max", "1", 700,
-         "/memory/x/memory.limit_in_bytes"},
-        {"4:name=memory:/x\n5:memory2:/x\n6:inmemory:/x\n", "/none", "1", MACHINE, ""},
-        {"no lines", "/none", "1", MACHINE, ""},
-        {"1:\n:\n\n::\n", "/none", "1", MACHINE, ""},
-    };
     REQUIRE(mkdtemp(folder));
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (table_rows r = {0}; rows_next(&r, "limits", "memory");) {
         pd_memory_limit limit;
-        char cgroups[PD_LIMIT_PATH_MAX];
-        put("/cgroups", rows[i].cgroups);
-        put(rows[i].file, rows[i].text);
-        snprintf(cgroups, sizeof cgroups, "%s", in_folder("/cgroups"));
-        pd_memory_limit_find(cgroups, folder, MACHINE, &limit);
-        CHECK(limit.bytes == rows[i].bytes);
-        CHECK_STR(limit.where, *rows[i].where ? in_folder(rows[i].where) : "");
+        char path[PD_LIMIT_PATH_MAX];
+        for (int i = 0; i < 3; i += 2)
+            r.cells[i][rows_bytes(r.cells[i])] = 0;
+        put("/cgroups", r.cells[0]);
+        put(r.cells[1], r.cells[2]);
+        snprintf(path, sizeof path, "%s", in_folder("/cgroups"));
+        pd_memory_limit_find(path, folder, MACHINE, &limit);
+        CHECK_MSG(limit.bytes == strtoull(r.cells[3], NULL, 10), "%s, %s", r.cells[0], r.cells[1]);
+        CHECK_STR(limit.where, *r.cells[4] ? in_folder(r.cells[4]) : "");
     }
     char found[PD_LIMIT_PATH_MAX], cgroups[PD_LIMIT_PATH_MAX];
     snprintf(cgroups, sizeof cgroups, "%s", in_folder("/cgroups"));

@@ -4,6 +4,7 @@
 #include "base/sum.h"
 #include "units.h"
 #include "rng.h"
+#include "rows.h"
 #include "wide.h"
 
 static const int64_t extremes[] = {0,          1,
@@ -42,57 +43,24 @@ TEST(add_equals_128_bit_addition)
     }
 }
 
-/* Of ten times and more, three digits. */
 TEST(shares)
 {
-    static const struct {
-        int64_t part, whole;
-        const char *text;
-    } rows[] = {
-        {1, 0, "-"},
-        {1, 3, "33.3%"},
-        {-1, 8, "-12.5%"},
-        {999, 100, "999.0%"},
-        {10, 1, "10.0 times"},
-        {-123, 10, "-12.3 times"},
-        {1234, 10, "123 times"},
-        {10893929, 1000, "10900 times"},
-        {-10893929, 1000, "-10900 times"},
-        {9996, 10, "1000 times"},
-        {INT64_MIN, 1, "-9220000000000000000 times"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (table_rows r = {0}; rows_next(&r, "numbers", "shares");) {
         char text[CLI_SHARE_ROOM];
         pprofdelta_sum part = {0, 0}, whole = {0, 0};
-        cli_sum_add(&part, rows[i].part);
-        cli_sum_add(&whole, rows[i].whole);
-        CHECK_MSG(!strcmp(cli_share_format(part, whole, text), rows[i].text), "%s", text);
+        cli_sum_add(&part, strtoll(r.cells[0], NULL, 10));
+        cli_sum_add(&whole, strtoll(r.cells[1], NULL, 10));
+        CHECK_STR(cli_share_format(part, whole, text), r.cells[2]);
     }
 }
 
 TEST(format_of_the_extremes)
 {
-    static const struct {
-        pprofdelta_sum sum;
-        const char *text;
-    } cases[] = {
-        {{0, 0}, "0"},
-        {{1, 0}, "1"},
-        {{UINT64_MAX, -1}, "-1"},
-        {{10, 0}, "10"},
-        {{(uint64_t)-10, -1}, "-10"},
-        {{INT64_MAX, 0}, "9223372036854775807"},
-        {{(uint64_t)INT64_MIN, -1}, "-9223372036854775808"},
-        {{UINT64_MAX, 0}, "18446744073709551615"},
-        {{0, 1}, "18446744073709551616"},
-        {{0, -1}, "-18446744073709551616"},
-        {{UINT64_MAX, INT64_MAX}, "170141183460469231731687303715884105727"},
-        {{1, INT64_MIN}, "-170141183460469231731687303715884105727"},
-        {{0, INT64_MIN}, "-170141183460469231731687303715884105728"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (table_rows r = {0}; rows_next(&r, "numbers", "sums");) {
+        pprofdelta_sum sum = {.hi = (int64_t)strtoull(r.cells[0], NULL, 16),
+                              .lo = strtoull(r.cells[1], NULL, 16)};
         char got[48];
-        CHECK_STR(cli_sum_format(cases[i].sum, got), cases[i].text);
+        CHECK_STR(cli_sum_format(sum, got), r.cells[2]);
     }
 }
 

@@ -5,11 +5,13 @@
 #include "keep.h"
 #include "ledger/state.h"
 #include "pprofdelta_profile.h"
+#include "rows.h"
 #include "run.h"
 #include "seeds.h"
 #include "text/dump.h"
 #include "view.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 static const char gperftools[] = "heap profile:  3:  300 [  5:  700] @ heapprofile\n"
@@ -40,62 +42,33 @@ static pd_lines line_of(const char *text)
 
 TEST(numbers_are_read_whole_or_refused)
 {
-    static const struct {
-        const char *text;
-        bool is_decimal, is_hex;
-        int64_t decimal;
-        uint64_t hex;
-        size_t left; /* bytes behind the decimal number */
-    } cases[] = {
-        {"0", true, true, 0, 0, 0},
-        {" \t 12:", true, true, 12, 0x12, 1},
-        {"-5 ", true, false, -5, 0, 1},
-        {"- 5", false, false, 0, 0, 0},
-        {"9223372036854775807", true, false, INT64_MAX, 0, 0},
-        {"9223372036854775808", false, false, 0, 0, 0},
-        {"99999999999999999999999", false, false, 0, 0, 0},
-        {"ff", false, true, 0, 0xff, 0},
-        {"0xfFfFffffffffffff", true, true, 0, UINT64_MAX, 17},
-        {"0x10000000000000000", true, false, 0, 0, 18},
-        {"0x", true, false, 0, 0, 1},
-        {"", false, false, 0, 0, 0},
-        {"x", false, false, 0, 0, 0},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pd_lines lines = line_of(cases[i].text);
+    for (table_rows r = {0}; rows_next(&r, "numbers", "in lines");) {
+        char *text = r.cells[0], said[100] = "-";
+        text[rows_bytes(text)] = 0;
+        pd_lines lines = line_of(text);
         int64_t decimal = 77;
         uint64_t hex = 77;
-        bool is_decimal = pd_lines_decimal(&lines, &decimal);
-        CHECK_MSG(is_decimal == cases[i].is_decimal, "\"%s\"", cases[i].text);
-        CHECK_MSG(decimal == (is_decimal ? cases[i].decimal : 77), "\"%s\"", cases[i].text);
-        CHECK_MSG(lines.rest.len == (is_decimal ? cases[i].left : strlen(cases[i].text)), "\"%s\"",
-                  cases[i].text);
-        lines = line_of(cases[i].text);
+        if (pd_lines_decimal(&lines, &decimal))
+            snprintf(said, sizeof said, "%" PRId64 ", %zu left", decimal, lines.rest.len);
+        else
+            CHECK_MSG(decimal == 77 && lines.rest.len == strlen(text), "\"%s\"", text);
+        CHECK_MSG(!strcmp(said, r.cells[1]), "\"%s\": %s", text, said);
+        lines = line_of(text);
         bool is_hex = pd_lines_hex(&lines, &hex);
-        CHECK_MSG(is_hex == cases[i].is_hex, "\"%s\"", cases[i].text);
-        CHECK_MSG(hex == (is_hex ? cases[i].hex : 77), "\"%s\"", cases[i].text);
+        snprintf(said, sizeof said, is_hex ? "%" PRIx64 : "-", hex);
+        CHECK_MSG(!strcmp(said, r.cells[2]) && (is_hex || hex == 77), "\"%s\": %s", text, said);
     }
 }
 
 /* The sums are scale_test.c's. */
 TEST(unsampling)
 {
-    static const struct {
-        uint64_t rate;
-        int64_t objects, bytes, want[2];
-    } rows[] = {{0, 5, 50, {5, 50}},
-                {1, 5, 50, {5, 50}},
-                {512, 0, 50, {0, 50}},
-                {512, 5, 0, {5, 0}},
-                {524288, 1000, 1000 * 524288, {1582, 829411404}},
-                {524288, -1000, -1000 * 524288, {-1582, -829411404}},
-                {1000, INT64_MAX, INT64_MAX, {INT64_MAX, INT64_MAX}},
-                {1000, INT64_MIN, INT64_MIN, {INT64_MIN, INT64_MIN}}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        int64_t objects = rows[i].objects, bytes = rows[i].bytes;
-        pd_unsample(rows[i].rate, &objects, &bytes);
-        CHECK_MSG(objects == rows[i].want[0] && bytes == rows[i].want[1], "row %zu: %lld %lld", i,
-                  (long long)objects, (long long)bytes);
+    for (table_rows r = {0}; rows_next(&r, "numbers", "unsampling");) {
+        int64_t objects = strtoll(r.cells[1], NULL, 10), bytes = strtoll(r.cells[2], NULL, 10);
+        char said[100];
+        pd_unsample(strtoull(r.cells[0], NULL, 10), &objects, &bytes);
+        snprintf(said, sizeof said, "%" PRId64 " %" PRId64, objects, bytes);
+        CHECK_MSG(!strcmp(said, r.cells[3]), "%s by %s: %s", r.cells[1], r.cells[0], said);
     }
 }
 
