@@ -12,8 +12,10 @@
  * or unknown: the rest would be called clean. The last line is the smallest leak that the report
  * names, and how often it is found. Every number comes from a fixed seed. */
 #include "leaks/leaks_verdict.h"
+#include "rows.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,31 +64,29 @@ static int poisson(double mean)
 
 /* ---- a stack ------------------------------------------------------------------------------ */
 
-typedef enum life { EXPONENTIAL, LOGNORMAL, MIXED, FOREVER } life;
-
-/* Times are in windows, amounts in samples. */
+/* Times are in windows, amounts in samples. The members are those of the table, in this order. */
 typedef struct stack {
     const char *name;
-    life life;
-    double level;    /* samples that are alive in the mean */
-    double lifetime; /* mean */
-    double burst;    /* mean number of samples that arrive and depart together */
-    double wave;     /* arrivals swing by this share, three times in the run */
-    double leak;     /* samples in the whole run */
-    int batches;     /* in which it comes; 0: all the time */
-    double cache;    /* samples that fill a cache ... */
-    double filled;   /* ... until this share of the run; below 0: exponentially */
-    double tooth;    /* samples of a sawtooth ... */
-    double period;   /* ... of so many windows; below 0: so many in a run */
-    double step;     /* samples at once, at a random time */
-    int steps;       /* so many times; 0: once */
-    double slower;   /* the program loses this share of its speed in the run */
+    double lognormal, mixed; /* lives; else they are exponential */
+    double level;            /* samples that are alive in the mean */
+    double lifetime;         /* mean */
+    double burst;            /* mean number of samples that arrive and depart together */
+    double wave;             /* arrivals swing by this share, three times in the run */
+    double leak;             /* samples in the whole run */
+    double batches;          /* in which it comes; 0: all the time */
+    double cache;            /* samples that fill a cache ... */
+    double filled;           /* ... until this share of the run; below 0: exponentially */
+    double tooth;            /* samples of a sawtooth ... */
+    double period;           /* ... of so many windows; below 0: so many in a run */
+    double step;             /* samples at once, at a random time */
+    double steps;            /* so many times; 0: once */
+    double slower;           /* the program loses this share of its speed in the run */
     double sessions; /* samples in the run that live for their lifetime from the start of the run */
     double served;   /* a queue: the leak is what waits; this share of what arrives is served */
-    int buffer;      /* the leak is one block that is replaced by one twice as large */
-    int together;    /* so many independent stacks are added up; 0: one */
-    int is_like_a_leak;  /* no evidence tells it from one, or not in every run */
-    double published[2]; /* the shares of README.md for 80 samples, by slope and by age */
+    double buffer;   /* the leak is one block that is replaced by one twice as large */
+    double together; /* so many independent stacks are added up; 0: one */
+    double is_like_a_leak; /* no evidence tells it from one, or not in every run */
+    double published[2];   /* the shares of README.md for 80 samples, by slope and by age */
 } stack;
 
 typedef struct film {
@@ -105,9 +105,9 @@ static int point_of(int windows, int window)
 
 static double draw_life(const stack *s)
 {
-    if (s->life == LOGNORMAL)
+    if (s->lognormal > 0)
         return s->lifetime * exp(1.5 * normal() - 1.125);
-    if (s->life == MIXED) /* the mean of both is the lifetime; few live long, and hold most */
+    if (s->mixed > 0) /* the mean of both is the lifetime; few live long, and hold most */
         return uniform() < 0.02 ? exponential(s->lifetime * 40) : exponential(s->lifetime * 0.2);
     return exponential(s->lifetime);
 }
@@ -132,7 +132,7 @@ static void add_life(film *f, double from, double to, double samples)
 /* Arrivals since long before the run, so that the level is in balance when the run begins. */
 static void add_population(film *f, const stack *s)
 {
-    double before = s->lifetime * (s->life == EXPONENTIAL ? 8 : 60);
+    double before = s->lifetime * (s->lognormal + s->mixed > 0 ? 60 : 8);
     double burst = s->burst > 1 ? s->burst : 1, rate = s->level / s->lifetime / burst;
     for (double at = -before; at < f->windows;) {
         at += exponential(1 / rate / (1 + s->wave));
@@ -192,15 +192,16 @@ static void add_buffer(film *f, const stack *s)
 static void add_shapes(film *f, const stack *s)
 {
     double n = f->windows, missing = s->cache, work = 0;
+    int batches = (int)s->batches;
     for (int i = 0; i < f->windows; i++) {
         double speed = 1 - s->slower * i / n;
         f->work[i] = work += poisson(WORK * speed);
         int leaked = s->leak > 0 && s->served <= 0 && s->buffer <= 0
                          ? poisson(s->leak / n * speed / (1 - s->slower / 2))
                          : 0;
-        if (s->batches && i * s->batches / f->windows != (i + 1) * s->batches / f->windows)
-            leaked = poisson(s->leak / s->batches);
-        else if (s->batches)
+        if (batches && i * batches / f->windows != (i + 1) * batches / f->windows)
+            leaked = poisson(s->leak / batches);
+        else if (batches)
             leaked = 0;
         if (leaked)
             add_life(f, i, 1e9, leaked);
@@ -267,95 +268,39 @@ static void judge(film *f, cli_leaks_kind kinds[WAYS])
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
-/* No leaks. */
-static const stack innocent[] = {
-    {.name = "short lives, 3 samples", .level = 3, .lifetime = 0.3},
-    {.name = "short lives, 100 samples", .level = 100, .lifetime = 0.3},
-    {.name = "lives of 5 windows, 10 samples", .level = 10, .lifetime = 5},
-    {.name = "lives of 5 windows, 300 samples", .level = 300, .lifetime = 5},
-    {.name = "lives of 50 windows, 30 samples", .level = 30, .lifetime = 50},
-    {.name = "lives of 50 windows, 300 samples", .level = 300, .lifetime = 50},
-    {.name = "lives of 400 windows, 100 samples", .level = 100, .lifetime = 400},
-    {.name = "few long lives, log-normal", .level = 100, .lifetime = 5, .life = LOGNORMAL},
-    {.name = "many short and few long lives", .level = 100, .lifetime = 1, .life = MIXED},
-    {.name = "bursts of 10", .level = 100, .lifetime = 5, .burst = 10},
-    {.name = "bursts of 50, lives of 20 windows", .level = 200, .lifetime = 20, .burst = 50},
-    {.name = "load swings by half", .level = 100, .lifetime = 2, .wave = 0.5},
-    {.name = "cache, full after a tenth", .cache = 200, .filled = 0.1},
-    {.name = "cache, full after half", .cache = 200, .filled = 0.5},
-    {.name = "cache, full after 7 tenths", .cache = 200, .filled = 0.7},
-    {.name = "cache, fills slower and slower", .cache = 200, .filled = -0.15, .is_like_a_leak = 1},
-    {.name = "cache, 63% full at the end", .cache = 200, .filled = -1, .is_like_a_leak = 1},
-    {.name = "cache, 86% full at the end", .cache = 200, .filled = -0.5, .is_like_a_leak = 1},
-    {.name = "small cache, 86% full at the end", .cache = 40, .filled = -0.5, .is_like_a_leak = 1},
-    {.name = "cache that fills, among short lives",
-     .level = 50,
-     .lifetime = 1,
-     .cache = 200,
-     .filled = 0.3},
-    {.name = "sawtooth of 3 windows", .tooth = 100, .period = 3},
-    {.name = "sawtooth of 7 windows", .tooth = 100, .period = 7},
-    {.name = "sawtooth of a fourth of the run", .tooth = 100, .period = -4},
-    {.name = "sawtooth of half of the run", .tooth = 100, .period = -2},
-    {.name = "sessions, none at first", .sessions = 300, .lifetime = 3},
-    {.name = "long sessions, none at first", .sessions = 300, .lifetime = 12, .is_like_a_leak = 1},
-    {.name = "one step", .step = 100},
-    {.name = "one step among short lives", .level = 50, .lifetime = 1, .step = 100},
-    {.name = "two steps", .step = 50, .steps = 2},
-    {.name = "cron: a peak in every 12th window",
-     .level = 10,
-     .lifetime = 5,
-     .tooth = 60,
-     .period = -5},
-    {.name = "12 sawtooths of a fourth of the run", .tooth = 20, .period = -4, .together = 12},
-    {.name = "12 sawtooths of half of the run", .tooth = 20, .period = -2, .together = 12},
-    {.name = "12 sawtooths of 1.5 runs",
-     .tooth = 40,
-     .period = -0.67,
-     .together = 12,
-     .is_like_a_leak = 1},
-    {.name = "40 stacks of 2 samples, 10 windows", .level = 2, .lifetime = 10, .together = 40},
-    {.name = "lives of 400 windows, 4 samples", .level = 4, .lifetime = 400},
-    {.name = "slower program, lives of 50 windows", .level = 100, .lifetime = 50, .slower = 0.7},
-    {.name = "slower program, full after half", .cache = 200, .filled = 0.5, .slower = 0.7},
-    {.name = "slower program, fills slower",
-     .cache = 200,
-     .filled = -0.15,
-     .slower = 0.7,
-     .is_like_a_leak = 1},
-};
+enum { MOST_STACKS = 64 };
+static stack innocent[MOST_STACKS], guilty[MOST_STACKS];
+static int innocent_len, guilty_len;
 
-static const stack guilty[] = {
-    {.name = "nothing else", .life = FOREVER, .published = {0.96, 0.99}},
-    {.name = "among 30 short-lived samples",
-     .level = 30,
-     .lifetime = 0.3,
-     .published = {0.86, 0.99}},
-    {.name = "among 30 samples, lives of 5 windows",
-     .level = 30,
-     .lifetime = 5,
-     .published = {0.03, 1}},
-    {.name = "among 300 samples, lives of 5 windows",
-     .level = 300,
-     .lifetime = 5,
-     .published = {0, 0.08}},
-    {.name = "in bursts of 10 with 100 samples",
-     .level = 100,
-     .lifetime = 2,
-     .burst = 10,
-     .published = {0, 0.98}},
-    {.name = "with a cache that fills", .cache = 50, .filled = 0.2, .published = {0.97, 0.79}},
-    {.name = "in batches, eight in the run", .batches = 8},
-    {.name = "as a queue of which 8 of 10 are served", .served = 0.8, .published = {0.33, 1}},
-    {.name = "as a buffer that doubles", .buffer = 1, .published = {0, 1}},
-    {.name = "and makes the program slower",
-     .level = 30,
-     .lifetime = 0.3,
-     .slower = 0.7,
-     .published = {0.48, 1}},
-};
+static void set(stack *s, const char *name, double value)
+{
+    static const char *const members[] = {
+        "lognormal", "mixed",  "level",    "lifetime",       "burst", "wave",  "leak",   "batches",
+        "cache",     "filled", "tooth",    "period",         "step",  "steps", "slower", "sessions",
+        "served",    "buffer", "together", "is_like_a_leak", "slope", "age"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (!strcmp(members[i], name)) {
+            memcpy((char *)s + offsetof(stack, lognormal) + i * sizeof value, &value, sizeof value);
+            return;
+        }
+    fprintf(stderr, "there is no member %s\n", name);
+    exit(1);
+}
 
-enum { INNOCENT = sizeof innocent / sizeof *innocent, GUILTY = sizeof guilty / sizeof *guilty };
+/* Returns how many there are. */
+static int read_stacks(const char *part, stack *to)
+{
+    int len = 0;
+    for (table_rows r = {0}; rows_next(&r, "stacks", part); len++) {
+        to[len].name = strdup(r.cells[0]);
+        for (size_t i = 1; i < r.len; i++) {
+            char *value = strchr(r.cells[i], ' ');
+            *value = 0;
+            set(&to[len], r.cells[i], strtod(value + 1, NULL));
+        }
+    }
+    return len;
+}
 
 static const int windows_of[] = {10, 24, 60, 240};
 enum { LENGTHS = sizeof windows_of / sizeof *windows_of };
@@ -400,12 +345,12 @@ static double of(const counts *c, int way, int is_noticed, double all)
 /* Prints both tables. Adds up the stacks that can be told from a leak, and the others. */
 static void table_of_innocent(int stacks, counts sums[2])
 {
-    static counts all[INNOCENT][LENGTHS];
-    for (int i = 0; i < INNOCENT; i++)
+    static counts all[MOST_STACKS][LENGTHS];
+    for (int i = 0; i < innocent_len; i++)
         for (int l = 0; l < LENGTHS; l++) {
             seed((uint64_t)(i * LENGTHS + l + 1));
             all[i][l] = judge_many(&innocent[i], windows_of[l], stacks);
-            add(&sums[innocent[i].is_like_a_leak], &all[i][l]);
+            add(&sums[innocent[i].is_like_a_leak > 0], &all[i][l]);
         }
     for (int table = 0; table < 2; table++) {
         printf("%s among 1,000 stacks without a leak, by the number of windows\n%-36s",
@@ -413,7 +358,7 @@ static void table_of_innocent(int stacks, counts sums[2])
         for (int way = 0; way < WAYS; way++)
             for (int l = 0; l < LENGTHS; l++)
                 printf(l ? " %5d" : "%10d", windows_of[l]);
-        for (int i = 0; i < INNOCENT; i++) {
+        for (int i = 0; i < innocent_len; i++) {
             printf("\n%-36s", innocent[i].name);
             for (int way = 0; way < WAYS; way++)
                 for (int l = 0; l < LENGTHS; l++)
@@ -427,9 +372,9 @@ static void table_of_innocent(int stacks, counts sums[2])
     }
 }
 
-static void table_of_guilty(int stacks, counts all[GUILTY][LEAKS])
+static void table_of_guilty(int stacks, counts all[MOST_STACKS][LEAKS])
 {
-    for (int i = 0; i < GUILTY; i++)
+    for (int i = 0; i < guilty_len; i++)
         for (int l = 0; l < LEAKS; l++) {
             stack s = guilty[i];
             s.leak = leaks_of[l];
@@ -442,7 +387,7 @@ static void table_of_guilty(int stacks, counts all[GUILTY][LEAKS])
         for (int way = 0; way < WAYS; way++)
             for (int l = 0; l < LEAKS; l++)
                 printf(l ? " %3d" : "%6d", leaks_of[l]);
-        for (int i = 0; i < GUILTY; i++) {
+        for (int i = 0; i < guilty_len; i++) {
             printf("\n%-38s", guilty[i].name);
             for (int way = 0; way < WAYS; way++)
                 for (int l = 0; l < LEAKS; l++)
@@ -503,7 +448,8 @@ static void claim(const char *what, double count, double all, double share, bool
     *(holds ? &passed : &failed) += 1;
 }
 
-static void check(const counts sums[2], const counts found[GUILTY][LEAKS], const counts least[WAYS])
+static void check(const counts sums[2], const counts found[MOST_STACKS][LEAKS],
+                  const counts least[WAYS])
 {
     static const double suspects[WAYS] = {4e-5, 1.2e-5}, noticed[WAYS] = {0.0079, 0.002};
     for (int way = 0; way < WAYS; way++) {
@@ -511,7 +457,7 @@ static void check(const counts sums[2], const counts found[GUILTY][LEAKS], const
         claim("unknown ones", sums[0].noticed[way], sums[0].all, noticed[way], true);
         claim("the smallest leak", least[way].suspects[way], least[way].all, 0.82, false);
     }
-    for (int i = 0; i < GUILTY; i++) {
+    for (int i = 0; i < guilty_len; i++) {
         const counts *c = &found[i][LEAKS - 2]; /* 80 samples */
         for (int way = 0; way < WAYS; way++)
             claim(guilty[i].name, c->suspects[way], c->all, guilty[i].published[way], false);
@@ -522,7 +468,9 @@ int main(int argc, char **argv)
 {
     bool is_check = argc > 1 && !strcmp(argv[1], "--check");
     int stacks = is_check ? 100 : 2000, leaks = is_check ? 50 : 1000;
-    static counts sums[2], found[GUILTY][LEAKS], least[WAYS];
+    static counts sums[2], found[MOST_STACKS][LEAKS], least[WAYS];
+    innocent_len = read_stacks("innocent", innocent);
+    guilty_len = read_stacks("guilty", guilty);
     table_of_innocent(stacks, sums);
     table_of_guilty(leaks, found);
     power_of_the_smallest(leaks, least);
