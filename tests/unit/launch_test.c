@@ -4,6 +4,7 @@
 #include "../support/test.h"
 
 #include "agent/base/launch.h"
+#include "rows.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -241,25 +242,10 @@ static program make_go(void)
 
 TEST(which_runtime_a_program_is)
 {
-    static const struct {
-        const char *library, *name;
-        const char *advice; /* its beginning */
-    } rows[] = {
-        {"libc.so.6", "main", ""},
-        {"libjli.so", "main", "Java:"},
-        {"libjvm.so", "main", "Java:"},
-        {"libc.so.6", "JLI_Launch", "Java:"},
-        {"libnode.so.108", "main", "Node.js:"},
-        {"libc.so.6", "_ZN4node5StartEiPPc", "Node.js:"},
-        {"libpython3.11.so.1.0", "Py_BytesMain", ""}, /* its objects and functions are seen */
-        {"libc.so.6", "Py_BytesMain", ""},
-        {"libpypy3.10-c.so", "main", "PyPy:"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        program p = make(LOADER, rows[i].library);
-        snprintf(p.names + 40, sizeof p.names - 40, "%s", rows[i].name);
-        CHECK_MSG(begins(advice_on(&p, sizeof p), rows[i].advice), "%s, %s", rows[i].library,
-                  rows[i].name);
+    for (table_rows r = {0}; rows_next(&r, "launch", "runtimes");) {
+        program p = make(LOADER, r.cells[0]);
+        snprintf(p.names + 40, sizeof p.names - 40, "%s", r.cells[1]);
+        CHECK_MSG(begins(advice_on(&p, sizeof p), r.cells[2]), "%s, %s", r.cells[0], r.cells[1]);
     }
     program go = make_go();
     CHECK(begins(advice_on(&go, sizeof go), "Go:"));
@@ -270,12 +256,6 @@ TEST(which_runtime_a_program_is)
 
 TEST(which_allocator_a_program_has)
 {
-    static const char *const rows[][2] = {{"_rjem_malloc", "the program has jemalloc for Rust"},
-                                          {"je_malloc", "the program has jemalloc (je_malloc)"},
-                                          {"mi_malloc", "the program has mimalloc"},
-                                          {"tc_malloc", "the program has tcmalloc"},
-                                          {"_rjem_mallocx", ""},
-                                          {"malloc", ""}};
     struct {
         program p;
         ElfW(Shdr) sections[2]; /* symbols, and their names */
@@ -288,13 +268,13 @@ TEST(which_allocator_a_program_has)
     file.sections[1] = (ElfW(Shdr)){.sh_type = SHT_STRTAB,
                                     .sh_offset = sizeof file.p + sizeof file.sections,
                                     .sh_size = sizeof file.names};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        snprintf(file.names + 1, sizeof file.names - 1, "%s", rows[i][0]);
+    for (table_rows r = {0}; rows_next(&r, "launch", "allocators");) {
+        snprintf(file.names + 1, sizeof file.names - 1, "%s", r.cells[0]);
         for (size_t len = sizeof file; len >= sizeof file.p; len -= 8) {
             const char *found = pd_launch_advice(write_file("program", &file, len, 0755));
-            CHECK_MSG(len < sizeof file ? !*found || begins(found, rows[i][1])
-                                        : begins(found, rows[i][1]),
-                      "%s, %zu bytes: %s", rows[i][0], len, found);
+            bool may_be_none = len < sizeof file;
+            CHECK_MSG((may_be_none && !*found) || begins(found, r.cells[1]), "%s, %zu bytes: %s",
+                      r.cells[0], len, found);
         }
     }
 }
@@ -330,17 +310,11 @@ TEST(programs_that_are_cut_off_or_damaged)
 
 TEST(names_for_files)
 {
-    static const char *const rows[][2] = {
-        {"make", "make"},       {"python3.11", "python3.11"},
-        {"a b/c", "a_b_c"},     {".hidden", "_hidden"},
-        {"-option", "_option"}, {"x'$(y)", "x___y_"},
-        {"\xc3\xa4", "__"},     {"", "_"},
-        {"c++", "c++"},
-    };
     char out[PD_PROGRAM_MAX + 1], name[PD_PROGRAM_MAX * 2];
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        pd_program_copy(out, rows[i][0]);
-        CHECK_STR(out, rows[i][1]);
+    for (table_rows r = {0}; rows_next(&r, "launch", "names");) {
+        r.cells[0][rows_bytes(r.cells[0])] = 0;
+        pd_program_copy(out, r.cells[0]);
+        CHECK_STR(out, r.cells[1]);
     }
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = '\0';

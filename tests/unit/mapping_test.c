@@ -36,23 +36,9 @@ static void check_file(const char *name, const char *want)
 
 TEST(the_deleted_mark_is_removed)
 {
-    static const struct {
-        const char *name, *want;
-    } cases[] = {
-        {"/bin/app", "/bin/app"},
-        {"/bin/app (deleted)", "/bin/app"},
-        {"/bin/app (deleted) (deleted)", "/bin/app"},
-        {" (deleted)", ""},
-        {"", ""},
-        {"(deleted)", "(deleted)"},
-        {"/bin/app (deleted) ", "/bin/app (deleted) "},
-        {"/bin/app (Deleted)", "/bin/app (Deleted)"},
-        {"/bin (deleted)/app", "/bin (deleted)/app"},
-        {"/memfd:jit (deleted)", "/memfd:jit"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        CHECK_MSG(is(pd_filename_unmarked(pd_bytes_of(cases[i].name)), cases[i].want), "\"%s\"",
-                  cases[i].name);
+    for (table_rows r = {0}; rows_next(&r, "mappings", "deleted");)
+        CHECK_MSG(is(pd_filename_unmarked(pd_bytes_of(r.cells[0])), r.cells[1]), "\"%s\"",
+                  r.cells[0]);
     CHECK(!pd_filename_unmarked((pd_bytes){NULL, 0}).len);
 }
 

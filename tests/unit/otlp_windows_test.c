@@ -3,6 +3,7 @@
 #include "delta_stage.h"
 #include "keep.h"
 #include "otlp_model.h"
+#include "rows.h"
 #include "seeds.h"
 
 #include "base/utf8.h"
@@ -221,29 +222,20 @@ TEST(windows_mean_the_same)
 
 TEST(bytes_that_are_not_utf8_are_replaced_one_by_one)
 {
-    static const struct {
-        const char *given, *want;
-    } rows[] = {{"", ""},
-                {"plain text of some length", "plain text of some length"},
-                {"\x80", "\xef\xbf\xbd"},
-                {"a\xffz", "a\xef\xbf\xbdz"},
-                {"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"},
-                {"\xe2\x82", "\xef\xbf\xbd\xef\xbf\xbd"},
-                {"\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd"},
-                {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
-                {"\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
-                {"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"}};
     tracker memory = {0};
     pprofdelta_allocator allocator = tracker_allocator(&memory);
     pd_mem mem;
     pd_buffer out = {0};
     pd_mem_init(&mem, &allocator, UINT64_C(1) << 20);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        pd_bytes given = pd_bytes_of(rows[i].given);
+    for (table_rows r = {0}; rows_next(&r, "utf8", "repaired");) {
+        pd_bytes given = {(uint8_t *)r.cells[0], rows_bytes(r.cells[0])};
+        bool is_valid = !*r.cells[1];
+        pd_bytes want =
+            is_valid ? given : (pd_bytes){(uint8_t *)r.cells[1], rows_bytes(r.cells[1])};
         CHECK(!pd_utf8_repair(given, &mem, &out, NULL));
-        bool is_same = !out.len || !memcmp(out.ptr, rows[i].want, out.len);
-        CHECK_MSG(out.len == strlen(rows[i].want) && is_same, "%zu", i);
-        CHECK(pd_utf8_is_valid(given) == !strcmp(rows[i].given, rows[i].want));
+        CHECK_MSG(out.len == want.len && (!out.len || !memcmp(out.ptr, want.ptr, out.len)), "%.*s",
+                  (int)given.len, (const char *)given.ptr);
+        CHECK(pd_utf8_is_valid(given) == is_valid);
     }
     pd_buffer_release(&mem, &out);
     CHECK(!memory.live);
