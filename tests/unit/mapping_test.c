@@ -28,9 +28,9 @@ static bool is(pd_bytes bytes, const char *want)
 static void check_file(const char *name, const char *want)
 {
     char marked[128];
+    snprintf(marked, sizeof marked, "%s (deleted)", name);
     CHECK_MSG(is(pd_filename_file((pd_bytes){(const uint8_t *)name, strlen(name)}), want), "\"%s\"",
               name);
-    snprintf(marked, sizeof marked, "%s (deleted)", name);
     CHECK_MSG(is(pd_filename_file(pd_bytes_of(marked)), want), "\"%s\"", marked);
 }
 
