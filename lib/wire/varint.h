@@ -1,6 +1,6 @@
 /* Base-128 varints, the number format of protobuf.
  *
- * Varints of one and two bytes are decoded inline: most tags, lengths and location ids of real
+ * Varints of up to three bytes are decoded inline: most tags, lengths and location ids of real
  * profiles. Longer ones are decoded out of line, so that the calling loops stay small. */
 #ifndef PD_WIRE_VARINT_H
 #define PD_WIRE_VARINT_H
@@ -26,6 +26,10 @@ static inline const uint8_t *pd_varint_decode(const uint8_t *p, const uint8_t *e
         if (p[1] < 0x80) {
             *value = (uint64_t)(p[0] & 0x7f) | (uint64_t)p[1] << 7;
             return p + 2;
+        }
+        if (end - p >= 3 && p[2] < 0x80) {
+            *value = (uint64_t)(p[0] & 0x7f) | (uint64_t)(p[1] & 0x7f) << 7 | (uint64_t)p[2] << 14;
+            return p + 3;
         }
     }
     uint64_t decoded = 0; /* so that the caller's may be a register */

@@ -14,7 +14,7 @@ const (
 	speedWarm   = 2                      // windows of each row that are not measured
 	speedRounds = 7                      // windows, at least, that are,
 	speedTaken  = 100_000                // and their samples: what ends a garbage collection is little beside so many
-	speedLeast  = 800 * time.Millisecond // of each computer and row
+	speedLeast  = 3 * time.Second // of each computer and row
 )
 
 // plain makes versions of one profile, a second apart: random stacks of 5 to 30 frames, one function a location. In each
