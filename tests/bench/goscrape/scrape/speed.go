@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	speedWarm   = 2                      // windows of each row that are not measured
-	speedRounds = 7                      // windows, at least, that are,
-	speedTaken  = 100_000                // and their samples: what ends a garbage collection is little beside so many
+	speedWarm   = 2               // windows of each row that are not measured
+	speedRounds = 7               // windows, at least, that are,
+	speedTaken  = 100_000         // and their samples: what ends a garbage collection is little beside so many
 	speedLeast  = 3 * time.Second // of each computer and row
 )
 
