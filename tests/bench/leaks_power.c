@@ -148,7 +148,7 @@ static void add_population(film *f, const stack *s)
 
 static void add_steps(film *f, const stack *s)
 {
-    for (int i = 0; s->step > 0 && i < (s->steps ? s->steps : 1); i++)
+    for (int i = 0; s->step > 0 && i < fmax(s->steps, 1); i++)
         add_life(f, ceil(f->windows * (0.2 + 0.6 * uniform())), 1e9, poisson(s->step));
 }
 
@@ -156,7 +156,7 @@ static void add_steps(film *f, const stack *s)
 static void add_teeth(film *f, const stack *s)
 {
     double n = f->windows, period = s->period < 0 ? -n / s->period : s->period;
-    double phase = s->together ? period * uniform() : 0;
+    double phase = s->together > 0 ? period * uniform() : 0;
     for (int i = (int)-phase; s->tooth > 0 && i < f->windows; i++) {
         double end = (floor((i + phase) / period) + 1) * period - phase;
         add_life(f, i, end, poisson(s->tooth / period));
@@ -219,7 +219,7 @@ static void add_shapes(film *f, const stack *s)
         add_life(f, at, at + draw_life(s), 1);
     if (s->served > 0)
         add_queue(f, s);
-    if (s->buffer)
+    if (s->buffer > 0)
         add_buffer(f, s);
 }
 
@@ -227,7 +227,7 @@ static void play(film *f, const stack *s, int windows)
 {
     memset(f, 0, sizeof *f);
     f->windows = windows;
-    for (int i = 0; i < (s->together ? s->together : 1); i++) {
+    for (int i = 0; i < fmax(s->together, 1); i++) {
         if (s->level > 0)
             add_population(f, s);
         add_shapes(f, s);
