@@ -194,5 +194,6 @@ int cli_delta(int argc, char **argv)
         cli_report_notes(o, &r.report, o->state ? o->state : r.prev.name, r.cur.name, r.unread);
     if (o->report)
         cli_report_print(o, &r.report, r.unread, r.is_lost);
+    pprofdelta_free(r.context); /* and valgrind sees that all of it is */
     return CLI_DONE;
 }

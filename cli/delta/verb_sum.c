@@ -246,6 +246,7 @@ static int run_verb(const cli_command *command, int argc, char **argv)
         cli_must(cli_recover_and_read(&r.folder, arguments->operands[0], "sum"));
     add_files(&r);
     write_sum(&r);
+    pprofdelta_adder_free(r.adder);
     return CLI_DONE;
 }
 

@@ -118,6 +118,12 @@ pprofdelta_status pd_mem_refuse(const pd_mem *mem, pprofdelta_stage stage, uint6
                               "%s than %s", what, all[at].who));
 }
 
+static pprofdelta_status no_memory(size_t bytes, pprofdelta_error *err)
+{
+    return PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_MEMORY, NULL,
+                   "no memory for %zu bytes more", bytes);
+}
+
 /* ptr points at the caller's typed pointer: copied, not cast, because of the aliasing rules. */
 static void *array_at(const void *ptr)
 {
@@ -140,8 +146,7 @@ pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t need, size_t siz
                              "this takes more memory", err);
     array = resize_array(mem, array, bytes);
     if (!array)
-        return PD_FAIL(err, PPROFDELTA_E_MEMORY, PPROFDELTA_STAGE_MEMORY, NULL,
-                       "no memory for %zu bytes more", bytes);
+        return no_memory(bytes, err);
     memcpy(ptr, &array, sizeof array);
     return PPROFDELTA_OK;
 }
@@ -201,20 +206,24 @@ pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocato
                                uint64_t max_memory, void *object, size_t size,
                                pprofdelta_error *err)
 {
-    void *made = NULL;
     if (allocator && (!allocator->resize || !allocator->release))
         return pd_refuse(err, "the allocator has no resize or no release");
     pd_mem_init(mem, allocator, max_memory ? max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY);
-    pprofdelta_status status = pd_mem_reserve(mem, &made, 1, size, err);
-    if (made) {
-        memset(made, 0, size);
-        memcpy(object, &made, sizeof made);
-    }
-    return status;
+    if (size > mem->limit)
+        return pd_mem_refuse(mem, PPROFDELTA_STAGE_MEMORY, PPROFDELTA_NOWHERE,
+                             "this takes more memory", err);
+    void *made = mem->allocator.resize(mem->allocator.cookie, NULL, size);
+    if (!made)
+        return no_memory(size, err);
+    pd_mem_count(mem, 0, size);
+    memset(made, 0, size);
+    memcpy(object, &made, sizeof made);
+    return PPROFDELTA_OK;
 }
 
-void pd_mem_end(const pd_mem *mem)
+void pd_mem_end(const pd_mem *mem, void *object)
 {
     pd_mem last = *mem; /* *mem is part of the object */
     pd_mem_drop(&last);
+    last.allocator.release(last.allocator.cookie, object);
 }

@@ -55,13 +55,14 @@ void pd_mem_drop(pd_mem *mem);
 
 /* Makes an object that contains its own pd_mem: starts *mem and sets the pointer at `object` to
  * `size` cleared bytes. The caller then copies *mem into the object. max_memory 0 is the default.
- * On failure nothing is held and the pointer is unchanged. */
+ * On failure nothing is held and the pointer is unchanged. No links are before
+ * it: the caller's pointer leads a checker for leaks to all of it. */
 pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocator,
                                uint64_t max_memory, void *object, size_t size,
                                pprofdelta_error *err);
 
 /* Frees such an object, with all arrays of the account; not those of its parts. */
-void pd_mem_end(const pd_mem *mem);
+void pd_mem_end(const pd_mem *mem, void *object);
 
 /* Of the whole. */
 static inline bool pd_mem_is_tight(const pd_mem *mem)
@@ -188,7 +189,7 @@ static inline pprofdelta_status pd_buffer_room(pd_mem *mem, pd_buffer *buffer, s
 /* Adds bytes for which there is room. */
 static inline void pd_buffer_put(pd_buffer *buffer, const void *ptr, size_t len)
 {
-    if (len)
+    if (ptr && len)
         memcpy(buffer->ptr + buffer->len, ptr, len);
     buffer->len += len;
 }

@@ -66,13 +66,13 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
         return;
     for (pd_sample *s = atomic_load(&b->all), *next; s; s = next) {
         next = s->next_all;
-        pd_mem_end(&s->mem);
+        pd_mem_end(&s->mem, s);
     }
     pd_door_close(&b->door);
     pd_mem_drop(&b->outgoing.mem);
     pd_mem_drop(&b->gathering.mem);
     pd_mem_drop(&b->export_mem);
-    pd_mem_end(&b->mem);
+    pd_mem_end(&b->mem, b);
 }
 
 /* ---- the pool and the queue ------------------------------------------------------------------ */
@@ -102,12 +102,10 @@ static void recycle_sample(pd_sample *s)
 static pd_sample *make_sample(pprofdelta_builder *b)
 {
     pd_mem mem;
-    pd_mem_init(&mem, &b->mem.allocator, b->mem.limit);
     pd_sample *s = NULL;
     size_t size = sizeof *s + b->door.types * sizeof *s->values;
-    if (pd_mem_reserve(&mem, &s, 1, size, NULL) != PPROFDELTA_OK)
+    if (pd_mem_begin(&mem, &b->mem.allocator, b->mem.limit, &s, size, NULL) != PPROFDELTA_OK)
         return NULL;
-    memset(s, 0, size);
     s->builder = b;
     s->mem = mem;
     atomic_init(&s->is_used, true);

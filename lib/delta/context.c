@@ -94,7 +94,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_input_release(&pd->cur);
     pd_input_release(&pd->prev);
     pd_input_release(&pd->proof);
-    pd_mem_end(&pd->mem);
+    pd_mem_end(&pd->mem, pd);
 }
 
 void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)

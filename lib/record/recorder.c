@@ -103,7 +103,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     if (!r)
         return;
     pd_door_close(&r->door);
-    pd_mem_end(&r->mem);
+    pd_mem_end(&r->mem, r);
 }
 
 /* ---- begin ----------------------------------------------------------------------------------- */
