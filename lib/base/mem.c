@@ -174,7 +174,8 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t need, size_t size,
     if (want < need)
         want = need;
     /* Near the limit the geometric step may not fit where the needed size does. */
-    if (want > need && (uint64_t)(want - cap) > pd_mem_left(mem) / size)
+    const uint64_t left = pd_mem_left(mem), links = room ? 0 : sizeof(pd_mem_block);
+    if (want > need && (left < links || want - cap > (left - links) / size))
         want = need;
     return pd_mem_reserve(mem, ptr, want, size, err);
 }

@@ -54,6 +54,25 @@ TEST(the_limit_is_below_the_address_space)
     }
 }
 
+/* What fits fits below every higher limit, too: room for more is no reason to refuse it. */
+TEST(a_higher_limit_refuses_no_more)
+{
+    enum { NEED = 10, SIZE = 8 };
+    const uint64_t least = sizeof(pd_mem_block) + (uint64_t)NEED * SIZE;
+    for (uint64_t limit = 1; limit < 8 * least; limit++) {
+        tracker t = {0};
+        pd_mem mem = mem_of(&t, limit);
+        uint64_t *a = NULL;
+        pprofdelta_status status = pd_mem_grow(&mem, &a, NEED, SIZE, NULL);
+        CHECK_MSG(!status == (limit >= least), "%d with a limit of %d", (int)status, (int)limit);
+        if (!status && limit >= 3 * least)
+            CHECK_MSG(!pd_mem_grow(&mem, &a, PD_CAP(a) + 1, SIZE, NULL), "more with %d",
+                      (int)limit);
+        pd_mem_drop(&mem);
+        CHECK(mem.used == 0);
+    }
+}
+
 /* Entries and rows are numbered with 32 bits. */
 TEST(more_elements_than_there_are_numbers_are_refused)
 {
