@@ -102,6 +102,7 @@ static const struct {
     {DT_SYMTAB, offsetof(pd_object, symbols), true},
     {DT_STRTAB, offsetof(pd_object, names), true},
     {DT_GNU_HASH, offsetof(pd_object, hash), true},
+    {DT_HASH, offsetof(pd_object, old_hash), true},
     {DT_VERSYM, offsetof(pd_object, versions), true},
     {PD_RELOCATIONS, offsetof(pd_object, plain.rows), true},
     {PD_RELOCATIONS_SIZE, offsetof(pd_object, plain.size), false},
@@ -156,10 +157,20 @@ static bool is_function(const pd_object *o, const ElfW(Sym) * symbol, const char
            strcmp(o->names + symbol->st_name, name) == 0;
 }
 
+/* Few objects have no other table than the older one, whose second number is that of the symbols. */
+static ElfW(Sym) * find_in_all(const pd_object *o, const char *name)
+{
+    const uint32_t len = o->old_hash ? o->old_hash[1] : 0;
+    for (uint32_t i = 0; i < len; i++)
+        if (is_function(o, &o->symbols[i], name))
+            return &o->symbols[i];
+    return NULL;
+}
+
 ElfW(Sym) * pd_object_find(const pd_object *o, const char *name)
 {
     if (!o->hash)
-        return NULL;
+        return find_in_all(o, name);
     const uint32_t hash = hash_of(name), buckets_len = o->hash[0], first = o->hash[1];
     const ElfW(Addr) *filter =
         (const void *)(o->hash + 4); /* of names that are not there: not used */

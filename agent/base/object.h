@@ -78,6 +78,7 @@ typedef struct pd_object {
     ElfW(Sym) * symbols;
     const char *names;
     const uint32_t *hash;     /* in the GNU format; NULL: none */
+    const uint32_t *old_hash; /* in the older one; NULL: none */
     const uint16_t *versions; /* of the symbols; NULL: they have none */
     pd_relocations plain, calls;
 } pd_object;

@@ -388,6 +388,12 @@ def test_its_thread_is_wanted_away_while_it_is_made(t):
     only(t, checked(t, t.path("out")))
 
 
+def test_an_allocator_with_the_older_hash_table(t):
+    """Its malloc is the one that the program goes on to use."""
+    ran = same(t, target(t, "old_hash"), code=0)
+    t.equal(ran.out, b"1 call\n")
+
+
 def test_threads_that_ask_for_their_attributes(t):
     """The C library allocates for the answer, with a lock of the thread held that the agent needs, too."""
     t.equal(quiet(t, same(t, target(t, "attributes"), options=[EVERYTHING])).out, b"160 threads\n")
