@@ -7,7 +7,7 @@ extern volatile size_t old_hash_calls;
 #ifdef LIBRARY
 void *__libc_malloc(size_t size);
 void __libc_free(void *ptr);
-void *__libc_calloc(size_t count, size_t size);
+void *__libc_calloc(size_t nmemb, size_t size);
 void *__libc_realloc(void *ptr, size_t size);
 
 volatile size_t old_hash_calls;
@@ -23,9 +23,9 @@ void free(void *ptr)
     __libc_free(ptr);
 }
 
-void *calloc(size_t count, size_t size)
+void *calloc(size_t nmemb, size_t size)
 {
-    return __libc_calloc(count, size);
+    return __libc_calloc(nmemb, size);
 }
 
 void *realloc(void *ptr, size_t size)
